@@ -1,4 +1,4 @@
-"""The command line: `streamapp` with its commands `plan`, `diff`, `run`, `peek`, `verify` and `schema`.
+"""The command line: `streamapp` with its commands `plan`, `diff`, `test`, `run`, `peek`, `verify` and `schema`.
 
 Commands import what they need when they are called, so that planning starts no data libraries.
 """
@@ -95,6 +95,38 @@ def diff(
     from streamapp_cli.diff_command import diff_apps
 
     raise typer.Exit(diff_apps(old, new, streams=streams, previous=previous, output=output))
+
+
+@app.command("test", short_help="Run the unit tests of an app.")
+def run_unit_tests(
+    file: AppFile,
+    *,
+    tests: Annotated[
+        Path | None, typer.Option(help="The file of tests (YAML); default: APP.tests.yaml beside APP.yaml.")
+    ] = None,
+    wanted: Annotated[str, typer.Option("-k", metavar="TEXT", help="Only tests with this in their names.")] = "",
+    once: Annotated[
+        bool, typer.Option("--once", help="Run each test once, as the app is, not in other circumstances as well.")
+    ] = False,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="How many runs at the same time; default: one a core.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds after which an app that has not ended failed.")] = 120,
+    junit: Annotated[Path | None, typer.Option(help="Write the results into this file, too (JUnit XML).")] = None,
+) -> None:
+    """Run the unit tests of an app: of the rows given to its streams it must write those expected, whatever happens.
+
+    Each test is run in processes of its own, with embedded logs and files in place of Kafka and other systems; then
+    with other batches, processors, partitions and orders of arrival, and killed before each step of a commit.
+
+    Exit codes: 0 all passed, 1 some failed, or app or tests are refused, 2 a file can't be read, 130 interrupted.
+    """
+    with runtime_imports():
+        from streamapp_cli.test_command import run_app_tests
+
+    raise typer.Exit(
+        run_app_tests(file, tests=tests, wanted=wanted, once=once, jobs=jobs, timeout=timeout, junit=junit)
+    )
 
 
 @app.command()

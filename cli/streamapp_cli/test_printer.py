@@ -1,0 +1,86 @@
+"""The results of tests of an app, for people."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from streamapp_core.app_tests.circumstances import Circumstances
+from streamapp_runtime.app_tests.run_tests import RunResult
+
+_COLORS = {"-": "red", "+": "green", " ": "dim"}
+
+
+class TestPrinter:
+    """The printer of the tests of a file: a line for each that has ended, then what differs."""
+
+    def __init__(
+        self, console: Console, title: str, names: Sequence[str], circumstances: Sequence[Circumstances]
+    ) -> None:
+        """Take where to print, the name of the file, those of its tests, and the circumstances each is run in."""
+        self._console = console
+        self._names = names
+        self._circumstances = circumstances
+        self._results: list[list[RunResult]] = [[] for _ in names]
+        in_each = "" if len(circumstances) == 1 else f", each in {len(circumstances)} circumstances"
+        console.print(f"{title}: {_count(len(names), 'test')}{in_each}\n")
+
+    @property
+    def results(self) -> Mapping[str, Sequence[RunResult]]:
+        """The results by test, in their order."""
+        order = [one.name for one in self._circumstances]
+        return {
+            name: sorted(results, key=lambda result: order.index(result.circumstances.name))
+            for name, results in zip(self._names, self._results, strict=True)
+        }
+
+    @property
+    def failed(self) -> int:
+        """How many tests have failed in any circumstances."""
+        return sum(not all(result.passed for result in results) for results in self._results)
+
+    def add(self, number: int, result: RunResult) -> None:
+        """Add the result of a test in some circumstances; print that of the test with its last one."""
+        self._results[number].append(result)
+        if len(self._results[number]) == len(self._circumstances):
+            passed = all(one.passed for one in self._results[number])
+            word = ("passed", "green") if passed else ("FAILED", "bold red")
+            self._console.print(Text.assemble("  ", word, f"  {self._names[number]}"))
+
+    def summarize(self, seconds: float) -> None:
+        """Print why tests have failed, and how many."""
+        for name, results in self.results.items():
+            self._explain(name, [result for result in results if not result.passed])
+        passed = len(self._names) - self.failed
+        counts = [f"{self.failed} failed"] * bool(self.failed) + [f"{passed} passed"] * bool(passed)
+        color = "bold red" if self.failed else "bold green"
+        self._console.print(Text.assemble("\n", (", ".join(counts), color), f" in {seconds:.1f} s"))
+
+    def _explain(self, name: str, failures: Sequence[RunResult]) -> None:
+        if not failures:
+            return
+        self._console.print(Text.assemble("\n", (name, "bold")))
+        alike: dict[object, list[RunResult]] = {}
+        for failure in failures:
+            alike.setdefault((failure.failed, failure.differences), []).append(failure)
+        for same in alike.values():
+            self._print_failure(same[0], self._where(same))
+        if len(failures) < len(self._circumstances) or len(alike) > 1:
+            self._console.print("  The results are not the same in all circumstances: they depend on chance.")
+
+    def _where(self, failures: Sequence[RunResult]) -> str:
+        if len(failures) == len(self._circumstances):
+            return ""
+        return f" ({'; '.join(failure.circumstances.name for failure in failures)})"
+
+    def _print_failure(self, failure: RunResult, where: str) -> None:
+        if failure.failed:
+            self._console.print(Text.assemble("  ", ("the app failed", "red"), f"{where}: {failure.failed}"))
+        for output, lines in failure.differences:
+            self._console.print(f"  {output}{where}: - expected, + written")
+            for line in lines:
+                self._console.print(Text(f"    {line.sign} {line.text}", style=_COLORS[line.sign]))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"

@@ -1,0 +1,89 @@
+"""Tests of an app: the rows that are given, and those that are expected."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, JsonValue, ValidationError
+
+from streamapp_core.problems import Problem, ProblemCode, sorted_problems
+from streamapp_core.spec.base import ColumnName, Name, SpecModel, Text, key_columns, read_list_of_key
+from streamapp_core.spec.validation_problems import validation_problem, written_path
+from streamapp_core.spec.yaml_document import read_document
+
+Row = dict[str, JsonValue]
+"""A row by its columns, as JSON has it."""
+
+DELETION = "d"
+"""The change (`CHANGE_COLUMN`) of a row that deletes its key."""
+TIME_FIELD = "__event_time"
+"""The field of a given row with the time of its record, where no column has the event time."""
+
+
+def _as_object(value: object) -> object:
+    return {"rows": value} if isinstance(value, list) else value
+
+
+class ExpectedRows(SpecModel):
+    """The rows of an output: a list of them, or with the columns whose values go together with an order."""
+
+    rows: Annotated[tuple[JsonValue, ...], Field(strict=False, description="The rows, each an object of its columns.")]
+    in_order: Annotated[
+        ColumnName | Annotated[tuple[ColumnName, ...], Field(strict=False)] | None,
+        BeforeValidator(read_list_of_key),
+        Field(description="A column, or several: rows that are equal in these come in the order of `rows`."),
+    ] = None
+
+    @property
+    def order_columns(self) -> tuple[str, ...]:
+        """The columns whose values go together with an order; none: any order."""
+        return key_columns(self.in_order)
+
+
+class AppTest(SpecModel):
+    """A test: of the rows given to streams, the app makes these outputs."""
+
+    name: Annotated[Text, Field(description="What is tested, in words.")]
+    given: Annotated[
+        dict[Name, tuple[JsonValue, ...]],
+        Field(description="Rows by stream: a list of them, or a list of partitions, each a list of rows."),
+    ] = {}
+    expect: Annotated[
+        dict[Name, Annotated[ExpectedRows, BeforeValidator(_as_object)]],
+        Field(min_length=1, description="Rows by output; outputs that are absent may have any."),
+    ]
+
+
+class AppTestFile(SpecModel):
+    """A file of tests."""
+
+    tests: Annotated[tuple[AppTest, ...], Field(min_length=1)]
+
+
+def parse_app_tests(text: str) -> tuple[AppTestFile | None, tuple[Problem, ...]]:
+    """Read a file of tests, and all its problems; None if its form is wrong.
+
+    Raises:
+        DocumentError: the text is no YAML.
+    """
+    document, duplicates = read_document(text)
+    try:
+        file = AppTestFile.model_validate_json(json.dumps(document))
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)
+        wrong = {written_path(document, one): one for one in found}
+        holders = {path[:length] for path in wrong for length in range(len(path))}
+        problems = (validation_problem(path, one, AppTestFile) for path, one in wrong.items() if path not in holders)
+        return None, sorted_problems((*duplicates, *problems))
+    return file, sorted_problems((*duplicates, *_same_names(file.tests)))
+
+
+def _same_names(tests: Sequence[AppTest]) -> Iterator[Problem]:
+    names = [test.name for test in tests]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            yield Problem(
+                path=f"tests[{number}].name",
+                code=ProblemCode.DUPLICATE_NAME,
+                message=f"`{name}` is the name of tests[{names.index(name)}], too",
+            )

@@ -1,0 +1,202 @@
+"""The rows of a test with their places in its file, checked against the streams of the plan."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from streamapp_core.app_tests.app_test import DELETION, TIME_FIELD, AppTest, ExpectedRows, Row
+from streamapp_core.near_names import did_you_mean
+from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
+from streamapp_core.plan.stream_types.stream_type import Upsert
+from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.schema import DataType, Schema, TypeKind
+from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges
+from streamapp_core.spec.validation_problems import shown
+
+_READ = (StreamRole.INPUT, StreamRole.SIDE_INPUT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedRow:
+    """A row, and its path in the file of tests."""
+
+    path: str
+    row: Row
+
+    @property
+    def deletes(self) -> bool:
+        """Whether it deletes its key."""
+        return self.row.get(CHANGE_COLUMN) == DELETION
+
+
+def given_rows(path: str, test: AppTest, name: str) -> tuple[tuple[PlacedRow, ...], ...]:
+    """Return the rows that a test, at a path, gives to a stream, by partition; without any it has an empty one.
+
+    What is no row is left out: `check_test` has told it.
+    """
+    values = test.given.get(name, ())
+    path = f"{path}.given.{name}"
+    if not _are_partitions(values):
+        return (_placed(path, values),)
+    return tuple(
+        _placed(f"{path}[{number}]", rows) if isinstance(rows, list) else () for number, rows in enumerate(values)
+    )
+
+
+def expected_rows(path: str, test: AppTest, name: str) -> tuple[PlacedRow, ...]:
+    """Return the rows that a test, at a path, expects of an output; see `given_rows`."""
+    return _placed(f"{path}.expect.{name}", test.expect[name].rows)
+
+
+def partition_counts(tests: Sequence[AppTest], plan_streams: Sequence[str]) -> dict[str, int]:
+    """Return the most partitions that any test gives to each stream."""
+    return {name: max(len(given_rows("", test, name)) for test in tests) for name in plan_streams}
+
+
+def check_test(path: str, test: AppTest, plan: Plan) -> Iterator[Problem]:
+    """Yield what is wrong with the streams and columns that a test names; the types of values are not looked at."""
+    for name, values in test.given.items():
+        stream = plan.streams.get(name)
+        if stream is None or stream.spec is None or stream.role not in _READ:
+            yield _unknown_stream(f"{path}.given.{name}", name, plan, _READ, "is no stream that the app reads")
+            continue
+        yield from _not_rows(f"{path}.given.{name}", values)
+        for row in (row for partition in given_rows(path, test, name) for row in partition):
+            yield from _check_given(row, stream)
+    for name, expected in test.expect.items():
+        stream = plan.streams.get(name)
+        if stream is None or stream.spec is None or stream.role is not StreamRole.OUTPUT:
+            yield _unknown_stream(f"{path}.expect.{name}", name, plan, (StreamRole.OUTPUT,), "is no output of the app")
+            continue
+        yield from _check_expected(f"{path}.expect.{name}", expected, stream, plan)
+        for row in expected_rows(path, test, name):
+            if stream.schema is not None:
+                yield from _unknown_fields(row.path, row.row, stream.schema)
+
+
+def table_key(stream: PlannedStream, plan: Plan) -> tuple[str, ...] | None:
+    """Return the columns that tell the rows of an output of changes apart; None of an output of events.
+
+    Rows of several senders are all of one kind: `check_test` refuses others.
+    """
+    return _changed_key(plan, stream.producers[0])
+
+
+def _changed_key(plan: Plan, sender: str) -> tuple[str, ...] | None:
+    changes = plan.operators[sender].input_types[0].changes
+    return changes.columns if isinstance(changes, Upsert) else None
+
+
+def _are_partitions(values: Sequence[JsonValue]) -> bool:
+    return any(isinstance(value, list) for value in values)
+
+
+def _placed(path: str, values: Sequence[JsonValue]) -> tuple[PlacedRow, ...]:
+    return tuple(
+        PlacedRow(path=f"{path}[{number}]", row=value) for number, value in enumerate(values) if isinstance(value, dict)
+    )
+
+
+def _not_rows(path: str, values: Sequence[JsonValue]) -> Iterator[Problem]:
+    """Yield what is no row; of partitions, what is no list of rows."""
+    partitions = _are_partitions(values)
+    for number, value in enumerate(values):
+        place = f"{path}[{number}]"
+        if partitions and isinstance(value, list):
+            yield from _not_rows_of_partition(place, value)
+        elif partitions:
+            yield _invalid(place, f"a list of rows is expected, as other partitions have, not {shown(value)}")
+        elif not isinstance(value, dict):
+            yield _invalid(place, f"a row is an object of its columns, not {shown(value)}")
+
+
+def _not_rows_of_partition(path: str, values: Sequence[JsonValue]) -> Iterator[Problem]:
+    for number, value in enumerate(values):
+        if not isinstance(value, dict):
+            yield _invalid(f"{path}[{number}]", f"a row is an object of its columns, not {shown(value)}")
+
+
+def _check_given(row: PlacedRow, stream: PlannedStream) -> Iterator[Problem]:
+    spec, fields = stream.spec, dict(row.row)
+    if spec is None or stream.schema is None:
+        return
+    if CHANGE_COLUMN in fields and spec.changes is StreamChanges.UPSERT:
+        change = fields.pop(CHANGE_COLUMN)
+        if change not in ("u", DELETION):
+            yield _invalid(
+                f"{row.path}.{CHANGE_COLUMN}", f"{shown(change)} is neither u (a newest row) nor d (deleted)"
+            )
+    if TIME_FIELD in fields and spec.event_time is None and stream.system_kind.transactional:
+        del fields[TIME_FIELD]
+    yield from _unknown_fields(row.path, fields, stream.schema)
+
+
+def _check_expected(path: str, expected: ExpectedRows, stream: PlannedStream, plan: Plan) -> Iterator[Problem]:
+    for number, value in enumerate(expected.rows):
+        if not isinstance(value, dict):
+            yield _invalid(f"{path}[{number}]", f"a row is an object of its columns, not {shown(value)}")
+    if stream.schema is None or len({_changed_key(plan, sender) for sender in stream.producers}) > 1:
+        yield Problem(
+            path=path,
+            code=ProblemCode.NOT_SUPPORTED,
+            message=f"`{stream.name}` gets rows of different kinds ({', '.join(stream.producers)}), which can't be "
+            "compared: expect rows of outputs that get the same columns, all events or all changes of one key",
+        )
+        return
+    for column in expected.order_columns:
+        if stream.schema.get(column) is None:
+            yield Problem(
+                path=f"{path}.inOrder",
+                code=ProblemCode.UNKNOWN_COLUMN,
+                message=f"`{stream.name}` has no column `{column}`{did_you_mean(column, stream.schema.names)}",
+            )
+    if expected.order_columns and table_key(stream, plan) is not None:
+        yield Problem(
+            path=f"{path}.inOrder",
+            code=ProblemCode.NOT_SUPPORTED,
+            message=f"`{stream.name}` has changes: how many there are depends on commits, so only the table at the end "
+            "is compared: leave `inOrder` out",
+        )
+
+
+def _unknown_fields(path: str, row: Row, schema: Schema) -> Iterator[Problem]:
+    types = {column.name: column.type for column in schema.columns}
+    return _unknown(path, row, types)
+
+
+def _unknown(path: str, fields: Row, types: dict[str, DataType]) -> Iterator[Problem]:
+    for name, value in fields.items():
+        if name not in types:
+            yield Problem(
+                path=f"{path}.{name}",
+                code=ProblemCode.UNKNOWN_COLUMN,
+                message=f"there is no `{name}`{did_you_mean(name, list(types))}; there are {', '.join(types)}",
+            )
+            continue
+        yield from _unknown_inside(f"{path}.{name}", value, types[name])
+
+
+def _unknown_inside(path: str, value: JsonValue, of: DataType) -> Iterator[Problem]:
+    """Yield the fields of structs that their types don't have, in arrays, too."""
+    if of.kind is TypeKind.STRUCT and isinstance(value, dict):
+        yield from _unknown(path, value, {field.name: field.type for field in of.fields})
+    elif of.kind is TypeKind.ARRAY and isinstance(value, list):
+        for number, element in enumerate(value):
+            yield from _unknown_inside(f"{path}[{number}]", element, of.element)
+    elif of.kind is TypeKind.MAP and isinstance(value, dict):
+        for name, held in value.items():
+            yield from _unknown_inside(f"{path}.{name}", held, of.value)
+
+
+def _unknown_stream(path: str, name: str, plan: Plan, roles: Sequence[StreamRole], what: str) -> Problem:
+    known = [stream.name for stream in plan.streams.values() if stream.spec is not None and stream.role in roles]
+    return Problem(
+        path=path,
+        code=ProblemCode.UNKNOWN_STREAM,
+        message=f"`{name}` {what}{did_you_mean(name, known)}; there are {', '.join(known) or 'none'}",
+    )
+
+
+def _invalid(path: str, message: str) -> Problem:
+    return Problem(path=path, code=ProblemCode.INVALID_SPEC, message=message)
