@@ -9,7 +9,7 @@ from streamapp_cli.app_files import exit_with_error, read_text
 from streamapp_cli.consoles import new_console
 from streamapp_cli.junit_report import junit_xml
 from streamapp_cli.print_problems import print_problems
-from streamapp_cli.test_printer import TestPrinter
+from streamapp_cli.test_printer import AppTestPrinter
 from streamapp_core.app_tests.app_test import parse_app_tests
 from streamapp_core.app_tests.circumstances import ALL_CIRCUMSTANCES, AS_IT_IS, Circumstances
 from streamapp_core.problems import sorted_problems
@@ -36,7 +36,7 @@ def run_app_tests(
     chosen = [one for one in prepared if wanted.lower() in one.test.name.lower()]
     if not chosen:
         exit_with_error(f"{beside} has no test with `{wanted}` in its name")
-    printer = TestPrinter(new_console(), beside.name, [one.test.name for one in chosen], circumstances)
+    printer = AppTestPrinter(new_console(), beside.name, [one.test.name for one in chosen], circumstances)
     begun = time.monotonic()
     try:
         for number, result in run_tests(

@@ -11,8 +11,8 @@ from streamapp_runtime.app_tests.run_tests import RunResult
 _COLORS = {"-": "red", "+": "green", " ": "dim"}
 
 
-class TestPrinter:
-    """The printer of the tests of a file: a line for each that has ended, then what differs."""
+class AppTestPrinter:
+    """The printer of the tests of a file: a line for each, in their order, then what differs."""
 
     def __init__(
         self, console: Console, title: str, names: Sequence[str], circumstances: Sequence[Circumstances]
@@ -22,6 +22,7 @@ class TestPrinter:
         self._names = names
         self._circumstances = circumstances
         self._results: list[list[RunResult]] = [[] for _ in names]
+        self._printed = 0
         in_each = "" if len(circumstances) == 1 else f", each in {len(circumstances)} circumstances"
         console.print(f"{title}: {_count(len(names), 'test')}{in_each}\n")
 
@@ -40,12 +41,14 @@ class TestPrinter:
         return sum(not all(result.passed for result in results) for results in self._results)
 
     def add(self, number: int, result: RunResult) -> None:
-        """Add the result of a test in some circumstances; print that of the test with its last one."""
+        """Add the result of a test in some circumstances; print those of tests that have all, in their order."""
         self._results[number].append(result)
-        if len(self._results[number]) == len(self._circumstances):
-            passed = all(one.passed for one in self._results[number])
-            word = ("passed", "green") if passed else ("FAILED", "bold red")
-            self._console.print(Text.assemble("  ", word, f"  {self._names[number]}"))
+        for results in self._results[self._printed :]:
+            if len(results) < len(self._circumstances):
+                break
+            word = ("passed", "green") if all(one.passed for one in results) else ("FAILED", "bold red")
+            self._console.print(Text.assemble("  ", word, f"  {self._names[self._printed]}"))
+            self._printed += 1
 
     def summarize(self, seconds: float) -> None:
         """Print why tests have failed, and how many."""

@@ -13,7 +13,7 @@ _REMOVED_OF_SPEC = ("runId", "suspend", "namePrefix")
 """They are about runs elsewhere."""
 
 
-def tested_document(
+def build_tested_app(
     document: Mapping[str, Any], plan: Plan, circumstances: Circumstances, folder: str
 ) -> dict[str, Any]:
     """Return an accepted app's document with systems in a folder and streams of JSON that end.

@@ -52,17 +52,19 @@ class GivenRecord:
     time: int | None
 
 
-def read_given(rows: Sequence[PlacedRow], stream: PlannedStream) -> tuple[list[GivenRecord], list[Problem]]:
-    """Return the records of the rows of a partition, and what is no row of the stream."""
+def read_given(rows: Sequence[PlacedRow], stream: PlannedStream) -> tuple[list[GivenRecord | None], list[Problem]]:
+    """Return the record of each row of a partition, and what is no row of the stream, whose record is None."""
     if stream.schema is None:
-        return [], []
+        return [None] * len(rows), []
     schema = arrow_schema(stream.schema)
     dated = schema.append(_TIME)
-    records, problems = [], []
+    records: list[GivenRecord | None] = []
+    problems: list[Problem] = []
     lines = [json_line({name: value for name, value in row.row.items() if name != CHANGE_COLUMN}) for row in rows]
     for placed, line, row in zip(rows, lines, read_rows(lines, dated), strict=True):
         if isinstance(row, UnreadableRow):
             problems.append(Problem(path=placed.path, code=ProblemCode.TYPE_MISMATCH, message=row.reason))
+            records.append(None)
             continue
         key = None
         if stream.key and stream.system_kind.transactional:
@@ -73,24 +75,24 @@ def read_given(rows: Sequence[PlacedRow], stream: PlannedStream) -> tuple[list[G
 
 
 def find_late_rows(
-    rows: Sequence[PlacedRow], records: Sequence[GivenRecord], stream: PlannedStream, plan: Plan
+    rows: Sequence[PlacedRow], records: Sequence[GivenRecord | None], stream: PlannedStream, plan: Plan
 ) -> Iterator[Problem]:
     """Yield the rows of a partition that may be late, where operators drop such rows: batches decide on them."""
-    timed = [
-        operator.name for operator in plan.operators.values() if stream.name in operator.streams and _timed(operator)
-    ]
+    fed = _fed_streams(stream.name, plan)
+    timed = [operator.name for operator in plan.operators.values() if fed & operator.streams and _timed(operator)]
     event_time = None if stream.spec is None else stream.spec.event_time
     bound = 0 if event_time is None else event_time.max_out_of_orderness
+    allowed = format_duration(bound) if bound else "nothing"
     latest = None
     for placed, record in zip(rows, records, strict=True) if timed else ():
-        if record.time is None:
+        if record is None or record.time is None:
             continue
         if latest is not None and record.time < latest - bound:
             yield Problem(
                 path=placed.path,
                 code=ProblemCode.NOT_SUPPORTED,
                 message=f"the row is {format_duration(latest - record.time)} before one above it, and "
-                f"`maxOutOfOrderness` is {format_duration(bound)}: it depends on batches whether it is late for "
+                f"`maxOutOfOrderness` allows {allowed}: it depends on batches whether it is late for "
                 f"`{timed[0]}`, so no test can tell. Put it in its order, into another partition, or set "
                 f"`spec.streams.{stream.name}.eventTime.maxOutOfOrderness`",
             )
@@ -131,6 +133,15 @@ def _at(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - a timestamp
     for name in [path] if path.lower() in map(str.lower, row) else path.split("."):
         value = None if value is None else {field.lower(): held for field, held in value.items()}.get(name.lower())
     return value
+
+
+def _fed_streams(name: str, plan: Plan) -> set[str]:
+    """Return a stream, and the intermediate streams that its rows come through."""
+    fed, more = set[str](), {name}
+    while more:
+        fed |= more
+        more = {stream for stream, sources in plan.feeding_streams.items() if sources & more} - fed
+    return fed
 
 
 def _timed(operator: PlannedOperator) -> bool:

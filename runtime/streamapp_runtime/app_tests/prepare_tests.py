@@ -8,7 +8,7 @@ from streamapp_core.app_tests.app_test import AppTest
 from streamapp_core.app_tests.circumstances import Circumstances
 from streamapp_core.app_tests.compare_rows import ComparedRow
 from streamapp_core.app_tests.placed_rows import check_test, expected_rows, given_rows
-from streamapp_core.app_tests.tested_app import tested_document
+from streamapp_core.app_tests.tested_app import build_tested_app
 from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
@@ -87,7 +87,7 @@ def _check_app(
         )
     for one in circumstances if not debezium else ():
         tested = make_plan(
-            parse_document(tested_document(document, plan, one, ".")), counts, algorithms=installed_algorithm
+            parse_document(build_tested_app(document, plan, one, ".")), counts, algorithms=installed_algorithm
         )
         for problem in tested.problems:
             yield Problem(
@@ -106,8 +106,8 @@ def _given(
         partitions = []
         for rows in given_rows(path, test, name):
             records, wrong = read_given(rows, stream)
-            problems += wrong if wrong else find_late_rows(rows, records, stream, plan)
-            partitions.append(records)
+            problems += (*wrong, *find_late_rows(rows, records, stream, plan))
+            partitions.append([record for record in records if record is not None])
         yield name, partitions
 
 

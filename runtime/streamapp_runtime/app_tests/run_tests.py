@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from streamapp_core.app_tests.circumstances import Circumstances
 from streamapp_core.app_tests.compare_rows import DiffLine, compare_rows
-from streamapp_core.app_tests.tested_app import tested_document
+from streamapp_core.app_tests.tested_app import build_tested_app
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.app_tests.app_process import AppProcess, Outcome, StartRequest
 from streamapp_runtime.app_tests.given_records import write_stream
@@ -98,7 +98,7 @@ def _start(
 def _run(test: PreparedTest, circumstances: Circumstances, folder: Path) -> Conversation:
     """Run a test to the end of its app, and compare what was written."""
     with TemporaryDirectory(prefix="streamapp-test-") as temporary:
-        document = tested_document(test.document, test.plan, circumstances, temporary)
+        document = build_tested_app(test.document, test.plan, circumstances, temporary)
         plan = test.tested_plan(document)
         for name, partitions in test.given.items():
             stream = plan.streams[name]

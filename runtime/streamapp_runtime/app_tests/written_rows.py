@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +14,13 @@ from streamapp_core.spec.streams import CHANGE_COLUMN
 from streamapp_runtime.app_streams import descriptor
 from streamapp_runtime.app_tests.json_rows import compared_row, read_rows
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.stream_sample import sample_stream
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.file import partition_files
 from streamapp_systems.file.file_chunks import UnreadableRow
+from streamapp_systems.protocols import Message
 from streamapp_systems.registry import Systems
 
-_ALL = 1_000_000
-"""More rows of a partition than a test may write."""
+_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +67,24 @@ def _read_files(stream: PlannedStream, plan: Plan) -> Iterator[_Written]:
 
 
 def _read_log(stream: PlannedStream, plan: Plan, systems: Systems) -> Iterator[_Written]:
-    for record in sample_stream(plan, stream.name, systems, rows=_ALL):
-        if record.row is None:
-            yield _Written(row=None, key=record.key, deletes=True)
-        else:
-            yield _written(stream, record.row + b"\n", record.key)
+    described, system = descriptor(stream), plan.app.system(stream.system)
+    with closing(systems.open_admin(stream.system, system)) as admin:
+        ends = {ssp: end for ssp, end in admin.end_offsets([described]).items() if end}
+    with closing(systems.open_consumer(stream.system, system, [described])) as consumer:
+        consumer.assign(dict.fromkeys(ends, 0), ends)
+        unread = set(ends)
+        while unread:
+            for batch in consumer.poll(sorted(unread), _ROWS, 0):
+                for message in batch.messages:
+                    yield _message(stream, message)
+                if batch.ended:
+                    unread.remove(batch.ssp)
+
+
+def _message(stream: PlannedStream, message: Message) -> _Written:
+    if message.value is None:
+        return _Written(row=None, key=message.key, deletes=True)
+    return _written(stream, message.value + b"\n", message.key)
 
 
 def _written(stream: PlannedStream, line: bytes, key: bytes | None = None) -> _Written:

@@ -1,0 +1,134 @@
+"""Files of tests: all that is wrong with them is told at once, with its place, before anything runs."""
+
+import json
+
+import pytest
+
+from streamapp_core.app_tests.app_test import AppTest, parse_app_tests
+from streamapp_core.app_tests.circumstances import ALL_CIRCUMSTANCES
+from streamapp_core.app_tests.tested_app import build_tested_app
+from streamapp_core.spec.parse import parse_document
+from streamapp_core.spec.systems import SystemKind
+from streamapp_runtime.app_tests.prepare_tests import prepare_tests
+from support.edited_apps import RIGHT
+
+APP = {
+    "apiVersion": "streamapp.dev/v1alpha1",
+    "kind": "StreamApp",
+    "metadata": {"name": "shop"},
+    "spec": {
+        "systems": {"kafka": {"kafka": {"bootstrapServers": "kafka:9092"}}, "files": {"file": {"path": "."}}},
+        "defaultSystem": "kafka",
+        "streams": {
+            "orders": {
+                "system": "kafka",
+                "schema": "item string, n int, at timestamp, place struct<x:int>",
+                "eventTime": {"column": "at", "maxOutOfOrderness": "1m"},
+            },
+            "undated": {"system": "files", "schema": "item string, n int"},
+            "sales": {"system": "kafka"},
+            "totals": {"system": "kafka", "key": "item"},
+            "copies": {"system": "files"},
+        },
+        "operators": [
+            {"name": "by-item", "from": "orders", "partitionBy": {"key": "item"}},
+            {
+                "name": "hourly",
+                "from": "by-item",
+                "window": {"tumbling": "1h", "by": ["item"], "select": "sum(n) as n"},
+            },
+            {"name": "sales-out", "from": "hourly", "sendTo": "sales"},
+            {"name": "total", "from": "by-item", "aggregate": {"by": ["item"], "select": "sum(n) as n"}},
+            {"name": "totals-out", "from": "total", "sendTo": "totals"},
+            {"name": "copies-out", "from": "undated", "sendTo": "copies"},
+        ],
+    },
+}
+
+
+def problems(*tests):
+    """Give the paths and codes of the problems of tests of the app."""
+    file, found = parse_app_tests(json.dumps({"tests": list(tests)}))
+    if file is not None:
+        _, more = prepare_tests(APP, parse_document(APP), file.tests, ALL_CIRCUMSTANCES)
+        found = (*found, *more)
+    return {problem.path: str(problem.code) for problem in found}
+
+
+def given(**streams):
+    return {"name": "x", "given": streams, "expect": {"sales": []}}
+
+
+def expected(**outputs):
+    return {"name": "x", "expect": outputs}
+
+
+def dated(*times):
+    return [{"at": f"2024-05-01T{time}Z"} for time in times]
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [
+        ({"expect": {"sales": []}}, {"tests[0].name": "InvalidSpec"}),
+        ({"name": "x", "expect": {}}, {"tests[0].expect": "InvalidSpec"}),
+        ({"name": "x", "expect": {"sales": 3}}, {"tests[0].expect.sales": "InvalidSpec"}),
+        ({"name": "x", "expect": {"sales": {"row": []}}}, {
+            "tests[0].expect.sales.row": "InvalidSpec", "tests[0].expect.sales.rows": "InvalidSpec"
+        }),
+        ({**given(), "givn": {}}, {"tests[0].givn": "InvalidSpec"}),
+        (given(orders=[3]), {"tests[0].given.orders[0]": "InvalidSpec"}),
+        (given(orders=[[{"n": 1}], {"n": 1}]), {"tests[0].given.orders[1]": "InvalidSpec"}),
+        (given(orders=[[{"n": 1}, []]]), {"tests[0].given.orders[0][1]": "InvalidSpec"}),
+        (given(order=[]), {"tests[0].given.order": "UnknownStream"}),
+        (given(sales=[]), {"tests[0].given.sales": "UnknownStream"}),
+        (given(orders=[{"m": 1}]), {"tests[0].given.orders[0].m": "UnknownColumn"}),
+        (given(orders=[{"place": {"y": 1}}]), {"tests[0].given.orders[0].place.y": "UnknownColumn"}),
+        (given(orders=[[], [{"n": "many"}]]), {"tests[0].given.orders[1][0]": "TypeMismatch"}),
+        (given(orders=[{"__op": "d"}]), {"tests[0].given.orders[0].__op": "UnknownColumn"}),
+        (given(orders=[{"__event_time": "2024-05-01"}]), {"tests[0].given.orders[0].__event_time": "UnknownColumn"}),
+        (given(undated=[{"__event_time": "2024-05-01"}]), {"tests[0].given.undated[0].__event_time": "UnknownColumn"}),
+        (given(orders=dated("09:00:00", "08:58:59")), {"tests[0].given.orders[1]": "NotSupported"}),
+        (given(orders=dated("09:00:00", "08:59:00")), {}),
+        (given(orders=[dated("09:00:00"), dated("08:00:00")]), {}),
+        (expected(orders=[]), {"tests[0].expect.orders": "UnknownStream"}),
+        (expected(sales=[3]), {"tests[0].expect.sales[0]": "InvalidSpec"}),
+        (expected(sales=[{"m": 1}]), {"tests[0].expect.sales[0].m": "UnknownColumn"}),
+        (expected(sales=[{"n": "many"}]), {"tests[0].expect.sales[0]": "TypeMismatch"}),
+        (expected(sales={"inOrder": "m", "rows": []}), {"tests[0].expect.sales.inOrder": "UnknownColumn"}),
+        (expected(sales={"inOrder": ["item", "n"], "rows": []}), {}),
+        (expected(totals={"inOrder": "item", "rows": []}), {"tests[0].expect.totals.inOrder": "NotSupported"}),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_its_place(test, found):
+    assert problems(test) == found
+
+
+def test_all_is_told_at_once():
+    found = problems(
+        given(orders=[{"m": 1}, {"n": "many"}], order=[]), {**expected(sales=[{"m": 1}]), "name": "y"}, given()
+    )
+    assert found == {
+        "tests[0].given.order": "UnknownStream",
+        "tests[0].given.orders[0].m": "UnknownColumn",
+        "tests[0].given.orders[1]": "TypeMismatch",
+        "tests[1].expect.sales[0].m": "UnknownColumn",
+        "tests[2].name": "DuplicateName",
+    }
+
+
+def test_problems_of_the_app_are_told():
+    app = {**APP, "spec": {**APP["spec"], "operators": APP["spec"]["operators"][1:]}}
+    _, found = prepare_tests(app, parse_document(app), [AppTest(name="x", expect={"sales": []})], ALL_CIRCUMSTANCES)
+    assert {problem.path.partition(".")[0] for problem in found} == {"spec"}
+
+
+@pytest.mark.parametrize("vector", RIGHT, ids=lambda vector: vector["name"])
+def test_any_app_that_is_accepted_can_be_tested(vector):
+    test = AppTest.model_construct(name="x", given={}, expect={})
+    prepared, found = prepare_tests(vector["app"], parse_document(vector["app"]), [test], ALL_CIRCUMSTANCES)
+    assert found == ()
+    for one in ALL_CIRCUMSTANCES:
+        plan = prepared[0].tested_plan(build_tested_app(vector["app"], prepared[0].plan, one, "folder"))
+        assert {system.kind for system in plan.app.spec.systems.values()} <= {SystemKind.FILE, SystemKind.LOG}
+        assert plan.mode == "bounded"
