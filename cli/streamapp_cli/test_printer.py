@@ -37,7 +37,7 @@ class AppTestPrinter:
 
     @property
     def failed(self) -> int:
-        """How many tests have failed in any circumstances."""
+        """The number of tests that have failed in any circumstances."""
         return sum(not all(result.passed for result in results) for results in self._results)
 
     def add(self, number: int, result: RunResult) -> None:

@@ -67,7 +67,7 @@ class AppProcess:
 
     @property
     def sentinel(self) -> int:
-        """What `multiprocessing.connection.wait` waits for."""
+        """The handle that becomes ready when it ends (`multiprocessing.connection.wait`)."""
         return self._process.sentinel
 
     def outcome(self) -> Outcome:
