@@ -11,7 +11,7 @@ from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.schema import DataType, Schema, TypeKind
-from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges
+from streamapp_core.spec.streams import CHANGE_COLUMN
 from streamapp_core.spec.validation_problems import shown
 
 _READ = (StreamRole.INPUT, StreamRole.SIDE_INPUT)
@@ -121,7 +121,7 @@ def _check_given(row: PlacedRow, stream: PlannedStream) -> Iterator[Problem]:
     spec, fields = stream.spec, dict(row.row)
     if spec is None or stream.schema is None:
         return
-    if CHANGE_COLUMN in fields and spec.changes is StreamChanges.UPSERT:
+    if CHANGE_COLUMN in fields and spec.changes.is_read:
         change = fields.pop(CHANGE_COLUMN)
         if change not in ("u", DELETION):
             yield _invalid(

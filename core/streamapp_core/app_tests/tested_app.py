@@ -7,7 +7,17 @@ from typing import Any
 from streamapp_core.app_tests.circumstances import Circumstances
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 
-_KEPT_OF_STREAMS = ("system", "schema", "key", "changes", "partitioned", "keyFormat", "partitioner", "broadcast")
+_KEPT_OF_STREAMS = (
+    "system",
+    "schema",
+    "key",
+    "changes",
+    "debezium",
+    "partitioned",
+    "keyFormat",
+    "partitioner",
+    "broadcast",
+)
 _KEPT_OF_EVENT_TIMES = ("column", "orElse", "maxOutOfOrderness")
 _REMOVED_OF_SPEC = ("runId", "suspend", "namePrefix")
 """They are about runs elsewhere."""

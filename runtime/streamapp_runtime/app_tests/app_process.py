@@ -7,9 +7,10 @@ none inherits threads, and modules of the app are imported by each of them.
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable
 from dataclasses import replace
-from multiprocessing.process import BaseProcess
+from functools import cache
+from multiprocessing import forkserver, resource_tracker
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from random import Random
 
@@ -62,7 +63,7 @@ class AppProcess:
         self._state = Path(request.state)
         self._state.mkdir(parents=True, exist_ok=True)
         (self._state / _OUTCOME).unlink(missing_ok=True)
-        self._process = _new_process(_run, request)
+        self._process = _fork_server().Process(target=_run, args=(request,), daemon=True)
         self._process.start()
 
     @property
@@ -88,19 +89,28 @@ class AppProcess:
         self._process.join()
 
 
-def _new_process(function: Callable[[StartRequest], None], request: StartRequest) -> BaseProcess:
+@cache
+def _fork_server() -> ForkServerContext:
+    """Start what forks the processes: neither it nor they hear Ctrl-C, since who has started them stops them."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(_PRELOADED))
-    return context.Process(target=function, args=(request,), daemon=True)
+    resource_tracker.ensure_running()  # which else unblocks the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return context
 
 
 def _run(request: StartRequest) -> None:
     """Run the app in this process, and end it without any clean-up: a process that is killed has none, either."""
     state = Path(request.state)
+    if not state.is_dir():
+        os._exit(1)  # who has started it was interrupted, and is gone
     log = os.open(state / _LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (1, 2):
         os.dup2(log, stream)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it stops it
     fail_points.arm(request.fail_point)
     outcome = _run_to_the_end(request)
     (state / _OUTCOME).write_bytes(msgspec.json.encode(outcome))

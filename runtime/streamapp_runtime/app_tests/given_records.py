@@ -1,5 +1,6 @@
 """The rows that a test gives to streams, as the records of these."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,9 +17,10 @@ from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.base import format_duration
 from streamapp_core.spec.operators import OperatorKind, ProcessOrder
-from streamapp_core.spec.streams import CHANGE_COLUMN
+from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import descriptor
+from streamapp_runtime.app_tests.debezium_records import debezium_record
 from streamapp_runtime.app_tests.json_rows import json_line, read_rows
 from streamapp_runtime.rows.partitioning import key_bytes
 from streamapp_runtime.rows.record_keys import record_key
@@ -66,11 +68,11 @@ def read_given(rows: Sequence[PlacedRow], stream: PlannedStream) -> tuple[list[G
             problems.append(Problem(path=placed.path, code=ProblemCode.TYPE_MISMATCH, message=row.reason))
             records.append(None)
             continue
-        key = None
-        if stream.key and stream.system_kind.transactional:
-            (key,) = key_bytes(record_key(stream).values(row).combine_chunks(), stream.key_format).to_pylist()
         (values,) = row.to_pylist()
-        records.append(GivenRecord(value=None if placed.deletes else line, key=key, time=_time(values, stream)))
+        key, value = _key(row, stream), None if placed.deletes else line
+        if stream.spec is not None and stream.spec.changes is StreamChanges.DEBEZIUM:
+            key, value = debezium_record(json.loads(line), values, stream.spec, deletes=placed.deletes)
+        records.append(GivenRecord(value=value, key=key, time=_time(values, stream)))
     return records, problems
 
 
@@ -116,6 +118,13 @@ def write_stream(stream: PlannedStream, partitions: Sequence[Sequence[GivenRecor
                 ssp = Ssp(stream.system, stream.name, number)
                 producer.send(ssp, record.value, key=record.key, timestamp=record.time or 0)
         producer.commit()
+
+
+def _key(row: pa.Table, stream: PlannedStream) -> bytes | None:
+    if not stream.key or not stream.system_kind.transactional:
+        return None
+    keys: list[bytes | None] = key_bytes(record_key(stream).values(row).combine_chunks(), stream.key_format).to_pylist()
+    return keys[0]
 
 
 def _time(row: Mapping[str, Any], stream: PlannedStream) -> int | None:

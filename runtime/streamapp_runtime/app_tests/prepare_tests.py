@@ -14,7 +14,6 @@ from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp, parse_document
-from streamapp_core.spec.streams import StreamChanges
 from streamapp_runtime.app_tests.given_records import GivenRecord, find_late_rows, read_given
 from streamapp_runtime.app_tests.json_rows import compared_row, json_line, read_rows
 from streamapp_systems.arrow_types import arrow_schema
@@ -78,14 +77,7 @@ def _check_app(
     plan: Plan, document: Mapping[str, Any], circumstances: Sequence[Circumstances], counts: Mapping[str, int]
 ) -> Iterator[Problem]:
     """Yield why an app that is accepted can't be tested."""
-    debezium = [name for name, s in plan.app.spec.streams.items() if s.changes is StreamChanges.DEBEZIUM]
-    for name in debezium:
-        yield Problem(
-            path=f"spec.streams.{name}.changes",
-            code=ProblemCode.NOT_SUPPORTED,
-            message="tests can't give the envelopes of Debezium: test the app with `changes: upsert` here",
-        )
-    for one in circumstances if not debezium else ():
+    for one in circumstances:
         tested = make_plan(
             parse_document(build_tested_app(document, plan, one, ".")), counts, algorithms=installed_algorithm
         )

@@ -86,12 +86,24 @@ apiVersion: streamapp.dev/v1alpha1
 kind: StreamApp
 metadata: {name: cities}
 spec:
-  systems: {kafka: {kafka: {bootstrapServers: "kafka:9092"}}, files: {file: {path: .}}, lake: {delta: {path: lake}}}
+  systems:
+    kafka: {kafka: {bootstrapServers: "kafka:9092", schemaRegistry: {url: "http://registry"}}}
+    files: {file: {path: .}}
+    lake: {delta: {path: lake}}
   defaultSystem: kafka
   streams:
     customers: {system: kafka, schema: "id int, name string, city string", key: id, keyFormat: int, changes: upsert}
     ages: {system: lake, schema: "id int, age int"}
+    orders:
+      system: kafka
+      format: avro
+      schema: "id bigint, status string, amount decimal(10,2), by string, changed_at timestamp, seen bigint"
+      key: id
+      changes: debezium
+      debezium: {columns: {by: source.user, changed_at: source.ts_us, seen: ts_ms}}
+      eventTime: {column: changed_at}
     counts: {system: kafka, key: city}
+    paid: {system: files}
     history: {system: kafka, changes: log}
     files: {system: files, format: csv, csv: {nullValue: none}}
     old: {system: lake}
@@ -101,6 +113,8 @@ spec:
     - {name: counts-out, from: living, sendTo: counts}
     - {name: history-out, from: living, sendTo: history}
     - {name: files-out, from: living, sendTo: files}
+    - {name: of-paid, from: orders, filter: status = 'paid'}
+    - {name: paid-out, from: of-paid, sendTo: paid}
     - {name: aged, from: ages, filter: age > 60}
     - {name: old-out, from: aged, sendTo: old}
 """
@@ -114,11 +128,23 @@ def test_changes_are_compared_as_the_table_at_the_end(tmp_path):
         {"id": 2, "name": "bob", "city": "Rome"},
         {"id": 3, "__op": "d"},
     ]
+    at = {"by": "me", "changed_at": "2024-05-01T09:00:00.000001Z", "seen": 1714550400000}
+    orders = [
+        {"id": 1, "status": "new", "amount": 2.5, **at},
+        {"id": 2, "status": "paid", "amount": 3, **at},
+        {"id": 1, "status": "paid", "amount": 2.5, **at},
+        {"id": 3, "status": "paid", "amount": 4, **at},
+        {"id": 3, "__op": "d", **at},
+    ]
     table = [{"city": "Rome", "n": 2}]
     test = {
         "name": "table",
-        "given": {"customers": customers, "ages": [{"id": 1, "age": 61}, {"id": 2, "age": 60}]},
-        "expect": {**dict.fromkeys(("counts", "history", "files"), table), "old": [{"id": 1, "age": 61}]},
+        "given": {"customers": customers, "orders": orders, "ages": [{"id": 1, "age": 61}, {"id": 2, "age": 60}]},
+        "expect": {
+            **dict.fromkeys(("counts", "history", "files"), table),
+            "old": [{"id": 1, "age": 61}],
+            "paid": orders[1:3],
+        },
     }
     (tmp_path / "app.yaml").write_text(CITIES)
     (tmp_path / "app.tests.yaml").write_text(json.dumps({"tests": [test]}))
