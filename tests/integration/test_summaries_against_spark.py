@@ -1,5 +1,7 @@
 """Aggregates of which a summary is kept give what Spark gives of generated rows, in whatever batches they come."""
 
+import random
+import re
 import string
 
 import pyarrow as pa
@@ -7,9 +9,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from streamapp_core.expressions import check_aggregate
+from streamapp_core.expressions import check_aggregate, check_select, select_sql
+from streamapp_core.expressions import table as of
 from streamapp_core.schema import parse_schema
 from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.summaries import summary_of
 from streamapp_systems.arrow_types import arrow_schema
 from support import aggregates
 from support.spark_oracle import judge_session
@@ -33,6 +37,18 @@ histogram_numeric(i, 3); histogram_numeric(d, 4); histogram_numeric(b, 2); histo
 percentile_approx(i, 0.5, 3); percentile_approx(d, array(0.9, 0.1, 1, 0), 2); percentile_approx(b, 0.3)
 count_min_sketch(i, 0.1d, 0.9d, 1); count_min_sketch(s, 0.2d, 0.99d, -7); count_min_sketch(x, 0.3d, 0.5d, 0)
 theta_sketch_agg(i, 4); theta_sketch_agg(b, 5); theta_sketch_agg(d, 4); theta_sketch_agg(s); theta_sketch_agg(x)
+hll_sketch_agg(i, 4); hll_sketch_agg(b, 8); hll_sketch_agg(s); hll_sketch_agg(i % 50, 7) filter (where t)
+hll_sketch_estimate(hll_sketch_agg(b, 5)); hll_union(hll_sketch_agg(i, 4), hll_sketch_agg(b, 4))
+kll_sketch_agg_bigint(i); kll_sketch_agg_bigint(b, 300); kll_sketch_agg_double(d)
+kll_sketch_agg_float(float(d) + float(0), 500)
+kll_sketch_agg_double(float(d) + float(0)) filter (where t); kll_sketch_agg_bigint(tinyint(i % 100), 200)
+kll_sketch_to_string_double(kll_sketch_agg_double(double(i))); kll_sketch_to_string_bigint(kll_sketch_agg_bigint(i))
+kll_sketch_merge_bigint(kll_sketch_agg_bigint(i), kll_sketch_agg_bigint(b))
+kll_sketch_get_n_float(kll_sketch_agg_float(float(d) + float(0)))
+if(count(i) > 0, kll_sketch_get_quantile_bigint(kll_sketch_agg_bigint(i), array(0.0, 0.1, 0.5, 1.0)), null)
+if(count(b) > 0, kll_sketch_get_rank_bigint(kll_sketch_agg_bigint(b), 7), null)
+if(count_if(d > 0) > 1, kll_sketch_get_rank_double(kll_sketch_agg_double(d), array(-3.5, 2, 1e10)), null)
+if(count_if(d > 0) > 1, kll_sketch_get_quantile_float(kll_sketch_agg_float(float(d) + float(0)), 0.7), null)
 bitmap_or_agg(x); bitmap_and_agg(x) filter (where t); bitmap_construct_agg(bitmap_bit_position(b))
 """.replace("\n", "; ").split("; ")
 TEXTS = [text for text in AGGREGATES if text]
@@ -85,3 +101,58 @@ def test_sketches_of_sketches_are_sparks(spark, sketched, logarithm, data):
     with SqlEngine() as engine:
         batches = aggregates.split(table, data.draw(st.integers(1, len(table))))
         assert aggregates.computed(engine, aggregation, batches).to_pylist() == theirs
+
+
+COUNTED = st.tuples(
+    st.sampled_from([0, 3, 700]), st.sampled_from([0, 1, 7, 30, 300, 3000]), st.sampled_from([4, 8, 12])
+)
+
+
+@settings(max_examples=5, deadline=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck])
+@given(counted=st.lists(COUNTED, min_size=1, max_size=4), data=st.data())
+def test_unions_of_registers_estimate_what_sparks_do(spark, counted, data):
+    sketches = [
+        spark.sql(f"select hll_sketch_agg(id, {size}) from range({start}, {start + count}, 1, 1)").first()[0]
+        for start, count, size in counted
+    ]
+    texts = ["hll_sketch_estimate(hll_union_agg(s, true))", "max(hll_sketch_estimate(s))"]
+    texts += [f"hll_sketch_estimate(hll_union(any_value(s), hll_sketch_agg(1, {size}), true))" for size in (4, 12)]
+    select = [f"{text} as c{at}" for at, text in enumerate(texts)]
+    table = pa.table({"s": pa.array([*map(bytes, sketches), None], pa.binary())})
+    theirs = spark.createDataFrame(table).coalesce(1).selectExpr(*select).toArrow().to_pylist()
+    aggregation = check_aggregate(", ".join(select), [], parse_schema("s binary"))
+    with SqlEngine() as engine:
+        batches = aggregates.split(table, data.draw(st.integers(1, len(table))))
+        assert aggregates.computed(engine, aggregation, batches).to_pylist() == theirs
+
+
+@settings(max_examples=5, deadline=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck])
+@given(
+    kind=st.sampled_from(["bigint", "float", "double"]),
+    counts=st.lists(st.sampled_from([0, 1, 2, 9, 200, 5000]), min_size=1, max_size=3),
+    k=st.sampled_from([8, 9, 50, 200]),
+    seed=st.integers(0, 9),
+)
+def test_spark_finds_in_sketches_of_many_values_what_is_found_here(spark, kind, counts, k, seed):
+    numbers = random.Random(seed)
+    sketches = [summary_of("kll_of_values", (kind, k)) for _ in counts]
+    values = [[numbers.randrange(-3000, 3000) / 4 for _ in range(count)] for count in counts]
+    made = [one.result(one.add(None, some)) for one, some in zip(sketches, values, strict=True)]
+    table = pa.table({"s": pa.array(made, pa.binary())})
+    found = f"kll_sketch_get_quantile_{kind}(s, array(0.0, 0.01, 0.5, 0.9, 1.0)), kll_sketch_get_rank_{kind}(s, 17)"
+    select = f"kll_sketch_to_string_{kind}(s) as a, if(kll_sketch_get_n_{kind}(s) > 0, struct({found}), null) as b"
+    theirs = spark.createDataFrame(table).selectExpr(*split_list(select)).toArrow().to_pylist()
+    merged = f"kll_merge_agg_{kind}(s)", f"kll_merge_agg_{kind}(s, 20)"
+    described = ", ".join(f"kll_sketch_to_string_{kind}({text}) as c{at}" for at, text in enumerate(merged))
+    theirs_merged = spark.createDataFrame(table).coalesce(1).selectExpr(*split_list(described)).toArrow().to_pylist()
+    with SqlEngine() as engine:
+        ours = engine.query(select_sql(check_select(select, parse_schema("s binary")).columns, of("t")), t=table)
+        aggregation = check_aggregate(described, [], parse_schema("s binary"))
+        ours_merged = aggregates.computed(engine, aggregation, aggregates.split(table, 2)).to_pylist()
+    assert ours.to_pylist() == theirs
+    assert ours_merged == theirs_merged
+
+
+def split_list(select: str) -> list[str]:
+    """Cut a select list behind the names of its items."""
+    return re.split(r"(?<= as \w), |(?<= as \w\d), ", select)

@@ -481,3 +481,24 @@ schema_of_csv('2024-02-29|2024-02-29 01:02:03|true|"1"|"a|b"||x', map('sep', '|'
 schema_of_csv('29/02/2024,2024-02-29', map('dateFormat', 'dd/MM/yyyy'))
 """
 )
+_REGISTERS = "X'02010704030001087B65E60800000000000000000000000000000000000000000000000000000000'"
+_QUANTILES = {
+    "bigint": "X'02020F04080008000300000000000000'",
+    "float": "X'02020F040800080000004040'",
+    "double": "X'02020F04080008000000000000000840'",
+}
+FUNCTION_CALLS += [
+    f"hll_sketch_estimate(if(t, {_REGISTERS}, null))",
+    f"hll_union({_REGISTERS}, if(t, {_REGISTERS}, null))",
+    f"hll_union({_REGISTERS}, if(t, {_REGISTERS}, null), true)",
+]
+for _kind, _sketch in _QUANTILES.items():
+    FUNCTION_CALLS += [
+        f"kll_sketch_get_n_{_kind}(if(t, {_sketch}, null))",
+        f"kll_sketch_merge_{_kind}({_sketch}, if(t, {_sketch}, null))",
+        f"kll_sketch_get_quantile_{_kind}(if(t, {_sketch}, null), 0.5)",
+        f"kll_sketch_get_quantile_{_kind}({_sketch}, array(1, 0.2))",
+        f"kll_sketch_get_rank_{_kind}(if(t, {_sketch}, null), 2)",
+        f"kll_sketch_get_rank_{_kind}({_sketch}, array(3, 0))",
+        f"kll_sketch_to_string_{_kind}(if(t, {_sketch}, null))",
+    ]

@@ -124,6 +124,15 @@ VARIANT_MEMBERS = Kernel(
 WKB = Kernel("wkb", (BINARY, BOOLEAN, BOOLEAN), BINARY)
 """A geometry in well-known binary, written again: it may have to lie on the globe, and have the greatest byte first."""
 THETA_ESTIMATE = Kernel("theta_estimate", (BINARY,), BIGINT)
+HLL_ESTIMATE = Kernel("hll_estimate", (BINARY,), BIGINT)
+HLL_OF_BOTH = Kernel("hll_of_both", (BINARY, BINARY, BOOLEAN), BINARY)
+"""The union of two sketches, whose sizes may differ or not."""
+KLL_COUNT = Kernel("kll_count", (STRING, BINARY), BIGINT)
+"""The number of values of a sketch of quantiles; behind the type of the values, as in all of these."""
+KLL_TEXT = Kernel("kll_text", (STRING, BINARY), STRING)
+KLL_QUANTILES = Kernel("kll_quantiles", (STRING, BINARY, array_of(DOUBLE)), array_of(STRING))
+KLL_RANKS = Kernel("kll_ranks", (STRING, BINARY, array_of(STRING)), array_of(DOUBLE))
+KLL_OF_BOTH = Kernel("kll_of_both", (STRING, BINARY, BINARY), BINARY)
 
 KERNELS = (
     MURMUR3, XXHASH64, CRC32, SHA2, AES_ENCRYPTED, AES_DECRYPTED,
@@ -136,5 +145,6 @@ KERNELS = (
     PARSED_VARIANT, MADE_VARIANT, VARIANT_PART, VARIANT_JSON, SCHEMA_OF_VARIANT, READ_VARIANT,
     VARIANT_MEMBERS,
     XML_ESCAPED, XML_VALUES, FROM_XML, SCHEMA_OF_XML, XPATH_NODES, XPATH_TEXT, XPATH_NUMBER, XPATH_CONDITION,
-    SORTED_PLACES, WKB, THETA_ESTIMATE,
+    SORTED_PLACES, WKB, THETA_ESTIMATE, HLL_ESTIMATE, HLL_OF_BOTH,
+    KLL_COUNT, KLL_TEXT, KLL_QUANTILES, KLL_RANKS, KLL_OF_BOTH,
 )  # fmt: skip

@@ -28,6 +28,7 @@ from streamapp_core.expressions.functions.numbers import NUMBERS
 from streamapp_core.expressions.functions.rounding import ROUNDING
 from streamapp_core.expressions.functions.sequences import SEQUENCES
 from streamapp_core.expressions.functions.similarity import SIMILARITY
+from streamapp_core.expressions.functions.sketches import SKETCHES
 from streamapp_core.expressions.functions.strings import STRINGS
 from streamapp_core.expressions.functions.text_codes import TEXT_CODES
 from streamapp_core.expressions.functions.text_forms import TEXT_FORMS
@@ -123,6 +124,7 @@ def reference() -> str:
         ("Regular expressions", _lines(TEXT_PATTERNS)),
         ("Forms of texts", _lines((*TEXT_FORMS, *NUMBER_TEXTS))),
         ("Codes, hashes and URLs", _lines((*TEXT_CODES, *BYTE_TEXTS, *HASHES, *ENCRYPTION, *URLS))),
+        ("Sketches, which aggregates make", _lines(SKETCHES)),
         ("JSON", _lines((*JSON_PARTS, *JSON_WRITERS, *JSON_READERS))),
         ("CSV", _lines(CSV_TEXTS)),
         ("Variants", _lines(VARIANTS)),

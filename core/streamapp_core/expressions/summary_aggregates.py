@@ -7,6 +7,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from streamapp_core.data_types import VARIANT, Column, array_of
+from streamapp_core.expressions.aggregate_arguments import MAX_INT, counted, whole
 from streamapp_core.expressions.aggregate_calls import AggregateCall
 from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
@@ -14,19 +15,17 @@ from streamapp_core.expressions.kernels import XXHASH64
 from streamapp_core.expressions.partial_aggregates import PartialsBuilder, SummaryCall
 from streamapp_core.expressions.percentiles import MAX_FRACTIONS, fractions
 from streamapp_core.expressions.select import guarded
+from streamapp_core.expressions.sketch_aggregates import SKETCHES
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
 from streamapp_core.expressions.typed_sql import Value, cast, one_zero
-from streamapp_core.schema import BIGINT, BINARY, DOUBLE, INT, STRING, DataType, TypeKind
+from streamapp_core.schema import BIGINT, BINARY, DOUBLE, STRING, DataType, TypeKind
 
 SummaryWriter = Callable[[PartialsBuilder, AggregateCall, Sequence[Value]], Value]
 
 OF_VARIANTS = "schema_of_variant_agg"
 """The only aggregate that looks into variants."""
 _MAX_BINS, _MAX_COUNTS, _MAX_ACCURACY, _MAX_KEPT = 1_000, 100_000, 100_000, 100_000
-_MAX_INT = 2**31 - 1
 _ERROR, _LEAST_BITS, _MOST_BITS = 0.05, 4, 14
-_LOGARITHM, _LOGARITHMS = 12, (4, 16)
-_HASHED = frozenset({TypeKind.INT, TypeKind.BIGINT, TypeKind.FLOAT, TypeKind.DOUBLE, TypeKind.STRING, TypeKind.BINARY})
 _MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ})
 
 
@@ -35,7 +34,7 @@ def extremes(
 ) -> Value:
     """Write `max_by` or `min_by` of several values: those that Spark keeps of equal orders."""
     value, order, most = arguments
-    if not _whole(most, 1, _MAX_KEPT):
+    if not whole(most, 1, _MAX_KEPT):
         raise invalid(f"the third argument of {call.name} is a number from 1 to {_MAX_KEPT}")
     assert value.type is not None
     assert order.type is not None
@@ -49,7 +48,7 @@ def extremes(
 
 def _bitmap(name: str) -> SummaryWriter:
     def write(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
-        (argument,) = _counted(call, arguments, 1)
+        (argument,) = counted(call, arguments, 1)
         if argument.type != BINARY:
             raise Refusal(f"{call.name} takes bitmaps, which are binary, got {argument.type}")
         return builder.add_summary(BINARY, guarded(argument), SummaryCall(name))
@@ -58,16 +57,16 @@ def _bitmap(name: str) -> SummaryWriter:
 
 
 def _positions(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
-    (argument,) = _counted(call, arguments, 1)
+    (argument,) = counted(call, arguments, 1)
     return builder.add_summary(BINARY, guarded(implied(argument, BIGINT)), SummaryCall("positions_bitmap"))
 
 
 def _count_min(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
-    argument, _, _, seed = _counted(call, arguments, 4)
+    argument, _, _, seed = counted(call, arguments, 4)
     error, confidence = (_double(node) for node in call.arguments[1:3])
     if argument.kind not in INTEGRAL and argument.kind not in (TypeKind.STRING, TypeKind.BINARY):
         raise Refusal(f"{call.name} takes whole numbers, texts or bytes, got {argument.type}")
-    if error is None or confidence is None or error <= 0 or not 0 < confidence < 1 or not _whole(seed, -_MAX_INT):
+    if error is None or confidence is None or error <= 0 or not 0 < confidence < 1 or not whole(seed, -MAX_INT):
         raise invalid(
             f"{call.name} takes a value, its relative error and its confidence as doubles (0.01d, 0.99d), and a seed"
         )
@@ -79,8 +78,8 @@ def _count_min(builder: PartialsBuilder, call: AggregateCall, arguments: Sequenc
 
 
 def _histogram(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
-    argument, bins = _counted(call, arguments, 2)
-    if not _whole(bins, 2, _MAX_BINS):
+    argument, bins = counted(call, arguments, 2)
+    if not whole(bins, 2, _MAX_BINS):
         raise invalid(f"{call.name} takes a value, and a number of bins from 2 to {_MAX_BINS}")
     value, data_type = _number_or_moment(call.name, argument)
     entry = DataType(TypeKind.STRUCT, fields=(Column("x", data_type), Column("y", DOUBLE)))
@@ -96,7 +95,7 @@ def _quantiles(builder: PartialsBuilder, call: AggregateCall, arguments: Sequenc
     if len(arguments) not in (2, 3):
         raise invalid(usage)
     argument, fraction, *accuracy = arguments
-    if accuracy and not _whole(accuracy[0], 1, _MAX_ACCURACY):
+    if accuracy and not whole(accuracy[0], 1, _MAX_ACCURACY):
         raise invalid(usage)
     value, data_type = _number_or_moment(call.name, argument)
     wanted = fractions(call.arguments[1], fraction, usage)
@@ -121,46 +120,11 @@ def _distinct(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence
     return builder.add_summary(BIGINT, hashed, SummaryCall("distinct_estimate", (bits,)))
 
 
-def _theta_of_values(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
-    logarithm = _logarithm(call, arguments)
-    value = arguments[0]
-    if value.type is None or value.kind not in _HASHED:
-        raise Refusal(f"{call.name} takes int, bigint, float, double, string or binary, got {value.type}")
-    return builder.add_summary(
-        BINARY, guarded(value), SummaryCall("theta_of_values", (logarithm, value.type.kind.value))
-    )
-
-
-def _theta_union(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
-    logarithm = _logarithm(call, arguments)
-    return builder.add_summary(BINARY, _sketch(call, arguments[0]), SummaryCall("theta_union", (logarithm,)))
-
-
-def _theta_intersection(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
-    (argument,) = _counted(call, arguments, 1)
-    return builder.add_summary(BINARY, _sketch(call, argument), SummaryCall("theta_intersection"))
-
-
 def _type_of_variants(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
-    (argument,) = _counted(call, arguments, 1)
+    (argument,) = counted(call, arguments, 1)
     if argument.type != VARIANT:
         raise Refusal(f"{call.name} takes variants, got {argument.type}; parse_json makes one of a JSON text")
     return builder.add_summary(STRING, guarded(argument), SummaryCall("type_of_variants"))
-
-
-def _sketch(call: AggregateCall, value: Value) -> str:
-    if value.type != BINARY:
-        raise Refusal(f"{call.name} takes sketches, which are binary, got {value.type}")
-    return guarded(value)
-
-
-def _logarithm(call: AggregateCall, arguments: Sequence[Value]) -> int:
-    """Return the logarithm of the number of hashes that are kept."""
-    if len(arguments) not in (1, 2) or (len(arguments) > 1 and not _whole(arguments[1], *_LOGARITHMS)):
-        raise invalid(
-            f"{call.name} takes a value, and perhaps a number from 4 to 16: 2 to its power of hashes are kept"
-        )
-    return int(str(arguments[1].literal)) if len(arguments) > 1 else _LOGARITHM
 
 
 def _number_or_moment(name: str, argument: Value) -> tuple[Value, DataType]:
@@ -169,16 +133,6 @@ def _number_or_moment(name: str, argument: Value) -> tuple[Value, DataType]:
         hint = "; cast it to double" if value.kind is TypeKind.DECIMAL else ""
         raise Refusal(f"{name} takes numbers, dates and timestamps, got {value.type}{hint}")
     return value, value.type
-
-
-def _counted(call: AggregateCall, arguments: Sequence[Value], count: int) -> Sequence[Value]:
-    if len(arguments) != count:
-        raise invalid(f"{call.name} takes other arguments than these {len(arguments)}: docs/expressions.md has them")
-    return arguments
-
-
-def _whole(value: Value, least: int, most: int = _MAX_INT) -> bool:
-    return value.type in (INT, BIGINT) and isinstance(value.literal, int) and least <= value.literal <= most
 
 
 def _double(node: exp.Expr) -> float | None:
@@ -197,8 +151,6 @@ SUMMARIES: Mapping[str, SummaryWriter] = {
     "histogram_numeric": _histogram,
     **dict.fromkeys(("percentile_approx", "approx_percentile"), _quantiles),
     "approx_count_distinct": _distinct,
-    "theta_sketch_agg": _theta_of_values,
-    "theta_union_agg": _theta_union,
-    "theta_intersection_agg": _theta_intersection,
     OF_VARIANTS: _type_of_variants,
+    **SKETCHES,
 }

@@ -13,6 +13,7 @@ from streamapp_runtime.kernels.csv_kernels import from_csv, to_csv
 from streamapp_runtime.kernels.csv_schemas import csv_values, schema_of_csv
 from streamapp_runtime.kernels.decimal_kernels import decimal_result
 from streamapp_runtime.kernels.hash_kernels import murmur3, xxhash64
+from streamapp_runtime.kernels.hll_sketches import hll_estimate, hll_of_both
 from streamapp_runtime.kernels.json_path_kernels import (
     get_json_object,
     json_array_length,
@@ -21,6 +22,7 @@ from streamapp_runtime.kernels.json_path_kernels import (
 )
 from streamapp_runtime.kernels.json_readers import from_json
 from streamapp_runtime.kernels.json_schemas import schema_of_json
+from streamapp_runtime.kernels.kll_kernels import kll_count, kll_of_both, kll_quantiles, kll_ranks, kll_text
 from streamapp_runtime.kernels.number_kernels import expm1, grouped_number, half_even, half_up, log1p, other_base
 from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_char
 from streamapp_runtime.kernels.sort_kernels import sorted_places
@@ -49,6 +51,13 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.XXHASH64: xxhash64,
     kernels.CRC32: crc32,
     kernels.THETA_ESTIMATE: theta_estimate,
+    kernels.HLL_ESTIMATE: hll_estimate,
+    kernels.HLL_OF_BOTH: hll_of_both,
+    kernels.KLL_COUNT: kll_count,
+    kernels.KLL_TEXT: kll_text,
+    kernels.KLL_QUANTILES: kll_quantiles,
+    kernels.KLL_RANKS: kll_ranks,
+    kernels.KLL_OF_BOTH: kll_of_both,
     kernels.SHA2: sha2,
     kernels.AES_ENCRYPTED: aes_encrypted,
     kernels.AES_DECRYPTED: aes_decrypted,

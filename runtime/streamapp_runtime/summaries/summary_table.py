@@ -7,6 +7,8 @@ from streamapp_runtime.summaries.count_min import CountMin
 from streamapp_runtime.summaries.distinct_estimate import DistinctEstimate
 from streamapp_runtime.summaries.distinct_values import DistinctValues
 from streamapp_runtime.summaries.greatest_values import GreatestValues
+from streamapp_runtime.summaries.hll_summaries import HllOfValues, HllUnion
+from streamapp_runtime.summaries.kll_summaries import KllMerge, KllOfValues
 from streamapp_runtime.summaries.most_frequent import MostFrequent
 from streamapp_runtime.summaries.numeric_histogram import NumericHistogram
 from streamapp_runtime.summaries.quantiles import Quantiles
@@ -22,6 +24,10 @@ _SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "distinct_estimate": DistinctEstimate,
     "distinct_values": DistinctValues,
     "greatest_values": GreatestValues,
+    "hll_of_values": HllOfValues,
+    "hll_union": HllUnion,
+    "kll_of_values": KllOfValues,
+    "kll_merge": KllMerge,
     "most_frequent": MostFrequent,
     "numeric_histogram": NumericHistogram,
     "quantiles": Quantiles,

@@ -1,5 +1,6 @@
 """Summaries: what comes out does not depend on batches and on restarts, and is what their definitions say."""
 
+import functools
 import json
 import math
 
@@ -9,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamapp_runtime.kernels.hll_sketches import hll_estimate, hll_of_both, is_hll
+from streamapp_runtime.kernels.kll_sketches import read_kll
 from streamapp_runtime.kernels.theta_sketches import read_sketch
 from streamapp_runtime.kernels.variant_kernels import parsed_variant, schema_of_variant
 from streamapp_runtime.rows.row_codec import decode_row, encode_row
@@ -17,6 +20,16 @@ from streamapp_systems.variants.variant_json import variant_of_json
 
 WHOLE = st.integers(-50, 50)
 BYTES = st.binary(max_size=5)
+
+
+def HLL(logarithm, start, count):  # noqa: N802
+    return summary_of("hll_of_values", (logarithm,)).add(None, range(start, start + count))
+
+
+def KLL(k, values):  # noqa: N802
+    return summary_of("kll_of_values", ("bigint", k)).add(None, values)
+
+
 SUMMARIES = {
     ("positions_bitmap", ()): st.integers(0, 32_767),
     ("union_of_bitmaps", ()): BYTES,
@@ -32,6 +45,12 @@ SUMMARIES = {
     ("theta_of_values", (4, "int")): st.integers(0, 60),
     ("theta_of_values", (4, "string")): st.text(max_size=20),
     ("quantiles", ("int", 2, 0.5, 0.1)): WHOLE,
+    ("hll_of_values", (4,)): st.integers(0, 60),
+    ("hll_of_values", (8,)): st.text(max_size=3),
+    ("hll_union", (1,)): st.builds(HLL, st.sampled_from([4, 5, 8, 10]), st.integers(0, 60), st.integers(0, 99)),
+    ("kll_of_values", ("bigint", 8)): st.integers(-(2**63), 2**63 - 1),
+    ("kll_of_values", ("double", 9)): st.floats(width=16),
+    ("kll_merge", ("bigint", 0)): st.builds(KLL, st.sampled_from([8, 20]), st.lists(WHOLE)),
 }
 TYPED = st.recursive(
     st.none() | st.booleans() | st.integers(0, 300) | st.sampled_from(["x", 0.5, 1.25, 1e300]),
@@ -139,3 +158,52 @@ def test_a_sketch_is_read_as_it_was_written(values):
     written = summary_of("theta_union", (4,)).result(state)
     assert read_sketch(written).to_bytes() == written
     assert read_sketch(written).estimate >= min(len(set(values)), 16)
+
+
+@given(
+    sketch=st.builds(HLL, st.sampled_from([4, 8, 9]), st.just(0), st.sampled_from([0, 1, 7, 8, 40, 300])),
+    changed=st.dictionaries(st.integers(0, 400), st.integers(0, 255), max_size=3),
+    cut=st.integers(0, 600),
+)
+def test_what_is_no_sketch_of_registers_gives_null(sketch, changed, cut):
+    bytes_ = bytes(changed.get(at, byte) for at, byte in enumerate(sketch))[:cut]
+    [estimate] = hll_estimate(pa.array([bytes_])).to_pylist()
+    assert (estimate is None) != is_hll(bytes_)
+    [both] = hll_of_both(*(pa.array([one]) for one in (bytes_, sketch, True))).to_pylist()
+    assert (both is None) != is_hll(bytes_)
+    summary = summary_of("hll_union", (1,))
+    state = stored(summary.add(summary.add(None, [sketch]), [bytes_]))
+    assert (summary.result(summary.merge(state, state)) is None) != is_hll(bytes_)
+
+
+@given(
+    sketch=st.builds(KLL, st.sampled_from([8, 20]), st.lists(WHOLE, max_size=200)),
+    changed=st.dictionaries(st.integers(0, 60), st.integers(0, 255), max_size=3),
+    cut=st.integers(0, 2000),
+)
+def test_what_is_no_sketch_of_quantiles_gives_null(sketch, changed, cut):
+    bytes_ = bytes(changed.get(at, byte) for at, byte in enumerate(sketch))[:cut]
+    read = read_kll("bigint", bytes_)
+    summary = summary_of("kll_merge", ("bigint", 0))
+    state = stored(summary.add(summary.add(None, [sketch]), [bytes_]))
+    assert (summary.result(summary.merge(state, state)) is None) == (read is None)
+    if read is not None:
+        assert read_kll("bigint", read.to_bytes()).count == read.count
+        assert not read.count or read.least <= read.quantile(0.5) <= read.greatest
+
+
+@pytest.mark.parametrize("order", ["up", "down", "mixed"])
+@pytest.mark.parametrize("parts", [1, 7])
+def test_ranks_of_many_values_are_as_near_as_the_accuracy_says(order, parts):
+    values = [*range(30_000)]
+    if order == "mixed":
+        values = [value * 7919 % 30_000 for value in values]
+    summary = summary_of("kll_of_values", ("bigint", 200))
+    ordered = values[::-1] if order == "down" else values
+    states = [stored(summary.add(None, ordered[part::parts])) for part in range(parts)]
+    sketch = read_kll("bigint", summary.result(functools.reduce(summary.merge, states)))
+    assert sketch.count == 30_000
+    assert sketch.size < 700
+    for value in range(0, 30_000, 1000):
+        assert abs(sketch.rank(value) - value / 30_000) < 0.0133
+        assert abs(sketch.quantile(value / 30_000) - value) < 0.0133 * 30_000

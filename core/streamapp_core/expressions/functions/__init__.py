@@ -27,6 +27,7 @@ from streamapp_core.expressions.functions.numbers import NUMBERS
 from streamapp_core.expressions.functions.rounding import ROUNDING
 from streamapp_core.expressions.functions.sequences import SEQUENCES
 from streamapp_core.expressions.functions.similarity import SIMILARITY
+from streamapp_core.expressions.functions.sketches import SKETCHES
 from streamapp_core.expressions.functions.strings import STRINGS
 from streamapp_core.expressions.functions.text_codes import TEXT_CODES
 from streamapp_core.expressions.functions.text_forms import TEXT_FORMS
@@ -62,6 +63,7 @@ FUNCTIONS: tuple[Function, ...] = (
     *TEXT_CODES,
     *BYTE_TEXTS,
     *HASHES,
+    *SKETCHES,
     *ENCRYPTION,
     *URLS,
     *JSON_PARTS,

@@ -153,6 +153,23 @@ AGGREGATES = (
         "none. Kept are 4096 hashes of 8 bytes, or 2 to the power of the number (4 to 16). Slow for texts and bytes.",
     ),
     Special(
+        ("hll_sketch_agg", "hll_union_agg"),
+        "hll_sketch_agg(a), hll_sketch_agg(a, 10), hll_union_agg(b), hll_union_agg(b, true)",
+        "binary",
+        "The HyperLogLog sketch of whole numbers or texts, as Spark writes it, and the union of sketches: null where "
+        "one is none, or (without true) of another size. Kept are 4096 registers of a byte, or 2 to the power of the "
+        "number (4 to 21). What they estimate: hll_sketch_estimate.",
+    ),
+    Special(
+        tuple(f"kll_{what}_agg_{kind}" for what in ("sketch", "merge") for kind in ("bigint", "float", "double")),
+        "kll_sketch_agg_bigint(a), kll_sketch_agg_double(a, 400), kll_merge_agg_bigint(b), ...",
+        "binary",
+        "The sketch of the quantiles of whole numbers, floats (kll_sketch_agg_float) or doubles, with an accuracy "
+        "(200) from 8 to 65535, and the merge of sketches: null where one is none. About three times as many values "
+        "as the accuracy are kept. Which values of many are kept is chance in Spark, here the same rows keep the same "
+        "ones. What they are asked for: kll_sketch_get_quantile_bigint.",
+    ),
+    Special(
         ("schema_of_variant_agg",),
         "schema_of_variant_agg(variant)",
         "string",

@@ -5,7 +5,7 @@ from functools import partial
 from streamapp_core.data_types import TypeKind, unordered
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
-from streamapp_core.expressions.kernels import CRC32, MURMUR3, SHA2, THETA_ESTIMATE, XXHASH64, Kernel
+from streamapp_core.expressions.kernels import CRC32, MURMUR3, SHA2, XXHASH64, Kernel
 from streamapp_core.expressions.typed_sql import Value, bound
 from streamapp_core.schema import BIGINT, STRING
 
@@ -78,12 +78,5 @@ HASHES = (
         result="string",
         doc="The SHA-2 hash of 224, 256 (or 0), 384 or 512 bits, in hexadecimal digits; null for others.",
         write=_sha2,
-    ),
-    Function(
-        name="theta_sketch_estimate",
-        parameters=(Parameter("sketch", Accepts.BINARY),),
-        result="bigint",
-        doc="About how many different values a theta sketch has (see the aggregates); null of other bytes. Slow.",
-        write=lambda value: Value(BIGINT, THETA_ESTIMATE.over(value.sql)),
     ),
 )
