@@ -50,13 +50,20 @@ def create_tables(plan: Plan, systems: Systems) -> None:
 
 
 def table_identities(plan: Plan, systems: Systems) -> Mapping[str, str]:
-    """Return, by stream, what distinguishes its table from a later one in the same folder; empty where there is none.
+    """Return, by the folder of each table, what distinguishes it from a later one there; empty where there is none.
+
+    An output may be moved to another table within a run, so its name says nothing.
 
     Raises:
         StreamSystemError: a table can't be read.
     """
-    loaded = ((stream.name, table.load()) for stream, _, table in _tables(plan, systems))
-    return {name: "" if version is None else version.id for name, version in loaded}
+    found = {}
+    for stream, _, table in _tables(plan, systems):
+        system = plan.app.spec.systems[stream.system].delta
+        assert system is not None
+        version = table.load()
+        found[f"{system.path}/{stream.address}"] = "" if version is None else version.id
+    return found
 
 
 def count_table_rows(plan: Plan, systems: Systems) -> Mapping[str, int]:

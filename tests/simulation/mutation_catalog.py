@@ -45,7 +45,7 @@ MUTATIONS = (
         changes=(
             Change(
                 file=f"{_RUNTIME}/processor/run_processor.py",
-                old="        publish_staged_parts(states, writers.files)\n",
+                old="        publish_staged_parts(states, self._output_at)\n",
                 new="",
             ),
         ),

@@ -69,9 +69,12 @@ class LaunchedApp:
         expected = ABSENT if stored is None else stored.pointer_version
         write_job_model(self.store, model, epoch=epoch, expected=expected)
 
-    def restarted(self):
-        """Return the driver of the next epoch."""
-        return LaunchedApp(self.folder, *self._of, api=self.api, epoch=self._epoch + 1, namespace=self._namespace)
+    def restarted(self, edited=None):
+        """Return the driver of the next epoch, perhaps of another document."""
+        document, *rest = self._of
+        return LaunchedApp(
+            self.folder, edited or document, *rest, api=self.api, epoch=self._epoch + 1, namespace=self._namespace
+        )
 
     def __enter__(self):
         self._threads = ThreadPoolExecutor(1)

@@ -34,7 +34,7 @@ def check_shared_streams_empty(plan: Plan, systems: Systems) -> None:
 
 
 def stream_identities(plan: Plan, systems: Systems) -> dict[str, str]:
-    """Return the identities of the streams that a run reads, of its changelog and of the tables it writes, by name.
+    """Return the identities of the streams that a run reads and of its changelog, by name, and of the tables it writes.
 
     A stream that was recreated at the same address has another identity: what a run knows of the previous one, offsets
     above all, says nothing about it.
@@ -67,9 +67,9 @@ def check_identities(record: RunRecord, run: PlannedRun, systems: Systems) -> No
             f"{record.run_id} began, which has read rows of the previous one: start a new run of this app, too"
         )
     if changed:
-        addresses = [
-            streams[name].address if name in streams else changelog_stream(run.plan).address for name in changed
-        ]
+        changelog = changelog_stream(run.plan)
+        known = {changelog.name: changelog.address} | {name: stream.address for name, stream in streams.items()}
+        addresses = [known.get(name, name) for name in changed]
         raise RuntimeFailure(
             f"{', '.join(addresses)}: deleted or recreated since run {record.run_id} began: its offsets and state "
             "belong to the previous stream, and to continue would lose rows, or read some twice. Start a new run "

@@ -15,6 +15,16 @@ Check = Callable[[], object]
 """Raises `Superseded` if a later driver has taken over."""
 
 
+def claim_outputs(plan: Plan, systems: Systems) -> None:
+    """Create the output folders that are missing, and mark them as this app's; safe to repeat.
+
+    Raises:
+        StreamSystemError: an output folder is not this app's.
+    """
+    for output in _output_folders(plan, systems):
+        claim_output(output, plan.app.metadata.name)
+
+
 def prepare_outputs(plan: Plan, systems: Systems, check: Check) -> None:
     """Create the output folders of a new run, and empty them of earlier results; safe to repeat after a death in it.
 
@@ -26,8 +36,7 @@ def prepare_outputs(plan: Plan, systems: Systems, check: Check) -> None:
         StreamSystemError: an output folder is not this app's.
     """
     outputs, owner = _output_folders(plan, systems), plan.app.metadata.name
-    for output in outputs:
-        claim_output(output, owner)
+    claim_outputs(plan, systems)
     _remove([part for output in outputs for part in staged_parts(output)], check)
     _remove([part for output in outputs for part in published_parts(output, owner)], check)
 

@@ -19,7 +19,7 @@ from streamapp_runtime.driver.create_streams import (
 )
 from streamapp_runtime.driver.fencing import fence_previous_epochs
 from streamapp_runtime.driver.plan_run import PlannedRun
-from streamapp_runtime.driver.prepare_outputs import Check, prepare_outputs, remove_uncommitted_parts
+from streamapp_runtime.driver.prepare_outputs import Check, claim_outputs, prepare_outputs, remove_uncommitted_parts
 from streamapp_runtime.driver.retry_tracker import retry_until_back
 from streamapp_runtime.driver.run_record import RunRecord, driver_record, save_record
 from streamapp_runtime.driver.run_recovery import outdated_coordinators
@@ -74,7 +74,7 @@ def begin_epoch(
 def create_run(
     record: RunRecord, run: PlannedRun, store: MetadataStore, context: ExecutionContext, delete_previous: DeletePrevious
 ) -> RunRecord:
-    """Create the streams and outputs of a new run, or the streams that an edit has added; save that (run-3).
+    """Create the streams and outputs of a new run, or those that an edit has added; save that (run-3).
 
     Return the record that says that the run is prepared. Before each change this driver makes sure that it is the
     newest.
@@ -89,6 +89,7 @@ def create_run(
         if record.prepared:
             check()
             create_added_streams(run, context.systems)
+            claim_outputs(run.plan, context.systems)
         else:
             delete_previous(record, check)
             prepare_outputs(run.plan, context.systems, check)

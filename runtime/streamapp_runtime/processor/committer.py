@@ -42,6 +42,7 @@ class Committer:
         self._outputs = writers.outputs
         self._producer = writers.producer
         self._files = writers.files
+        self._places = writers.places
         self._unpublished: dict[str, tuple[StagedPart, ...]] = dict.fromkeys(writers.files, ())
         self._published = dict.fromkeys(writers.files, clock())
         self._control_messages = control_messages
@@ -118,10 +119,17 @@ class Committer:
             changes = list(task.changes())
             keys, values = [key for key, _ in changes], [value for _, value in changes]
             self._producer.send_all(changelog, SentRecords(timestamps=None, keys=keys, values=values))
-            checkpoint = task.checkpoint(_parts(staged) if number == 0 else ())
+            checkpoint = task.checkpoint(self._staged_files(staged) if number == 0 else ())
             self._producer.send(changelog, checkpoint, key=CHECKPOINT_KEY, timestamp=now)
             checkpoints[task] = checkpoint
         return checkpoints
+
+    def _staged_files(self, staged: Mapping[str, Sequence[StagedPart]]) -> list[StagedFile]:
+        return [
+            StagedFile(kind=place.kind, folder=place.folder, stream=part.stream, staged=part.staged, final=part.final)
+            for system, place in self._places.items()
+            for part in staged[system]
+        ]
 
 
 def commit_transaction(producer: Producer, raise_if_stopped: Callable[[], object]) -> Mapping[Ssp, int]:
@@ -141,14 +149,6 @@ def commit_transaction(producer: Producer, raise_if_stopped: Callable[[], object
             raise_if_stopped()
             _LOGGER.warning("%s; asking again", unknown)
     return producer.commit()
-
-
-def _parts(staged: Mapping[str, Sequence[StagedPart]]) -> list[StagedFile]:
-    return [
-        StagedFile(system=system, stream=part.stream, staged=part.staged, final=part.final)
-        for system, of_system in staged.items()
-        for part in of_system
-    ]
 
 
 def _lowest_positions(tasks: Sequence[Task]) -> Mapping[Ssp, int]:

@@ -12,6 +12,7 @@ from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import StreamChanges
+from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import by_system, changelog_stream, dead_letter_stream, descriptor, output_descriptor
 from streamapp_runtime.processor.claim_checker import ClaimChecker
@@ -28,10 +29,12 @@ from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.kafka import SchemaRegistryClient
 from streamapp_systems.protocols import (
     Consumer,
+    OutputPlace,
     PartOwner,
     Producer,
     RecordLimits,
     StagedOutput,
+    StreamDescriptor,
     StreamSystemError,
     TransactionalAdmin,
     TransactionOwner,
@@ -174,17 +177,33 @@ class Connections:
         ):
             yield ChangelogPartitionReader(admin, consumer, stream, partition)
 
-    def outputs(self, writer: str, opened: int) -> dict[str, StagedOutput]:
-        """Open the outputs that are files or tables, by system; see `PartOwner`."""
+    def outputs(self, owner: PartOwner) -> dict[str, StagedOutput]:
+        """Open the outputs that are files or tables, by system."""
         planned = [s for s in self._plan.streams.values() if s.role is StreamRole.OUTPUT]
         files = [stream for stream in planned if stream.system_kind.holds_files]
-        owner = PartOwner(app=self._plan.app.name_prefix, writer=writer, opened=opened)
-        outputs: dict[str, StagedOutput] = {}
-        for system, descriptors in by_system(map(output_descriptor, files)).items():
-            output = self._systems.open_output(system, self._plan.app.system(system), descriptors, owner)
-            self._handles.callback(output.close)
-            outputs[system] = output
-        return outputs
+        return {
+            system: self._open_output(system, self._plan.app.system(system), descriptors, owner)
+            for system, descriptors in by_system(map(output_descriptor, files)).items()
+        }
+
+    def place(self, system: str) -> OutputPlace:
+        """Return the place of the outputs of a system that has files or tables."""
+        spec = self._plan.app.spec.systems[system]
+        found = spec.file or spec.delta
+        assert found is not None
+        return OutputPlace(spec.kind, found.path)
+
+    def output_at(self, place: OutputPlace, owner: PartOwner) -> StagedOutput:
+        """Open what publishes the parts that were staged at a place, where the app need not have outputs any more."""
+        system = SystemSpec.model_validate({place.kind: {"path": place.folder}})
+        return self._open_output(place.kind, system, [], owner)
+
+    def _open_output(
+        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: PartOwner
+    ) -> StagedOutput:
+        output = self._systems.open_output(name, system, streams, owner)
+        self._handles.callback(output.close)
+        return output
 
     def _message_schemas(self, *roles: StreamRole) -> dict[str, pa.Schema]:
         """Return the columns of intermediate streams, this app's or other apps', followed by the hidden ones."""

@@ -45,6 +45,7 @@ from streamapp_runtime.writing.dead_letter_writer import DeadLetterWriter
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_systems.expansion_algorithms import installed_algorithm
+from streamapp_systems.protocols import OutputPlace, PartOwner, StagedOutput
 
 _SECOND = 1_000
 
@@ -91,7 +92,7 @@ class _ProcessorStart:
         writers = self._fencing_writers()
         opener = self._state_opener()
         states = opener.open(self._tasks, self._connections, writers.producer)
-        publish_staged_parts(states, writers.files)
+        publish_staged_parts(states, self._output_at)
         claims = self._claim_checker()
         context = self._context(writers, claims)
         assembled = assemble_tasks(context, states, opener)
@@ -122,14 +123,23 @@ class _ProcessorStart:
             producer = self._connections.producer(owner, self._confirm_current)
         with fail_point(FailPoint.PROCESSOR_CHECK):
             self._confirm_current()
+        files = self._connections.outputs(self._part_owner())
         return Writers(
             producer=producer,
             intermediate=IntermediateWriter(producer, _intermediate_streams(self._plan)),
             outputs=OutputWriter(producer, self._clock.time_of_day, self._connections.output_headers()),
             dead_letters=DeadLetterWriter(producer, Ssp(self._plan.default_system, DEAD_LETTERS, 0)),
-            files=self._connections.outputs(f"{self._me.epoch}-{self._me.number}", self._clock.time_of_day()),
+            files=files,
+            places={system: self._connections.place(system) for system in files},
             limits=self._connections.record_limits(),
         )
+
+    def _part_owner(self, *more: int) -> PartOwner:
+        writer = "-".join(map(str, (self._me.epoch, self._me.number, *more)))
+        return PartOwner(app=self._plan.app.name_prefix, writer=writer, opened=self._clock.time_of_day())
+
+    def _output_at(self, place: OutputPlace, number: int) -> StagedOutput:
+        return self._connections.output_at(place, self._part_owner(number))
 
     def _confirm_current(self) -> None:
         """Return if no other incarnation of this processor, and no later driver, has been started.

@@ -1,7 +1,7 @@
 """The opening of the tasks' states (docs/protocols.md, Start of a processor): locks, restores, parts to publish."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from streamapp_runtime.state.hanging_transactions import resolve_hanging_transac
 from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.state.unlogged_state import UnloggedState
-from streamapp_systems.protocols import Producer, StagedOutput, StagedPart
+from streamapp_systems.protocols import OutputPlace, Producer, StagedOutput, StagedPart
 
 _LOCK_SECONDS = 20.0
 _SIDE_INPUTS = "side-inputs"
@@ -110,16 +110,24 @@ class StateOpener:
         return folder
 
 
-def publish_staged_parts(states: Mapping[str, TaskState], outputs: Mapping[str, StagedOutput]) -> None:
-    """Publish the parts that the last commits staged, in case those did not reach it; `outputs` are by system."""
+def publish_staged_parts(
+    states: Mapping[str, TaskState], open_output: Callable[[OutputPlace, int], StagedOutput]
+) -> None:
+    """Publish the parts that the last commits staged, in case those did not reach it.
+
+    `open_output` opens the output of a place; the places are numbered. They are those where the parts are, and not
+    those of the outputs: an edit may have moved these since.
+    """
     with fail_point(FailPoint.TASK_PUBLISH):
-        for checkpoint in filter(None, (state.checkpoint for state in states.values())):
-            for system, parts in _parts(checkpoint).items():
-                outputs[system].publish(parts)
+        checkpoints = filter(None, (state.checkpoint for state in states.values()))
+        for number, (place, parts) in enumerate(_parts(checkpoints).items()):
+            open_output(place, number).publish(parts)
 
 
-def _parts(checkpoint: Checkpoint) -> dict[str, list[StagedPart]]:
-    parts: dict[str, list[StagedPart]] = defaultdict(list)
-    for part in checkpoint.parts:
-        parts[part.system].append(StagedPart(stream=part.stream, staged=part.staged, final=part.final))
+def _parts(checkpoints: Iterable[Checkpoint]) -> dict[OutputPlace, list[StagedPart]]:
+    parts: dict[OutputPlace, list[StagedPart]] = defaultdict(list)
+    for checkpoint in checkpoints:
+        for part in checkpoint.parts:
+            staged = StagedPart(stream=part.stream, staged=part.staged, final=part.final)
+            parts[OutputPlace(part.kind, part.folder)].append(staged)
     return parts

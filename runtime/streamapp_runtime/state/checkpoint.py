@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from streamapp_core.control.control_snapshot import ControlSnapshot
+from streamapp_core.spec.systems import SystemKind
 
 CHECKPOINT_KEY = b"\0"
 """The key of a checkpoint in a changelog; keys of stores begin with the store's name."""
@@ -25,9 +26,14 @@ class InputPosition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished part of a file output, invisible until it is renamed to `final`; relative to the system's folder."""
+    """A finished part, invisible until it is renamed to `final` or added to that table.
 
-    system: str
+    Its paths are relative to the `folder` of the system of this `kind` that it was staged in: an edit may have moved
+    the output elsewhere since.
+    """
+
+    kind: SystemKind
+    folder: str
     stream: str
     staged: str
     final: str

@@ -16,7 +16,7 @@ from streamapp_runtime.tables.table_opener import TableOpener
 from streamapp_runtime.writing.dead_letter_writer import DeadLetterWriter
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
-from streamapp_systems.protocols import Producer, RecordLimits, StagedOutput
+from streamapp_systems.protocols import OutputPlace, Producer, RecordLimits, StagedOutput
 
 NoteNullKeys = Callable[[PlannedOperator, str, str, int], object]
 """Takes an operator, the task, the column of the key, and the number of rows. May raise `ClaimBroken`."""
@@ -26,7 +26,7 @@ NoteNullKeys = Callable[[PlannedOperator, str, str, int], object]
 class Writers:
     """The writers of a processor: of `intermediate` streams, of `outputs` that are streams, of `files` by system.
 
-    `dead_letters` takes records that can't be read.
+    `dead_letters` takes records that can't be read. `places` are those of `files`, by system.
 
     All streams are written by one `producer`, in one transaction. `limits` are those of the outputs that have some.
     """
@@ -36,6 +36,7 @@ class Writers:
     outputs: OutputWriter
     dead_letters: DeadLetterWriter
     files: Mapping[str, StagedOutput]
+    places: Mapping[str, OutputPlace]
     limits: Mapping[str, RecordLimits]
 
 

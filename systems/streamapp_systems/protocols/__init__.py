@@ -9,7 +9,7 @@ from streamapp_systems.protocols.consumer import Consumer, EndsAnswer, FetchedBa
 from streamapp_systems.protocols.producer import Producer, SentRecords, TransactionOwner
 from streamapp_systems.protocols.record_limits import RecordLimits
 from streamapp_systems.protocols.record_messages import Headers, Message, Messages, MessageTuple
-from streamapp_systems.protocols.staged_output import PartOwner, StagedOutput, StagedPart
+from streamapp_systems.protocols.staged_output import OutputPlace, PartOwner, StagedOutput, StagedPart
 from streamapp_systems.protocols.stream_descriptor import StreamDescriptor
 from streamapp_systems.protocols.system_errors import (
     BadRecord,
@@ -32,6 +32,7 @@ __all__ = [
     "Message",
     "MessageTuple",
     "Messages",
+    "OutputPlace",
     "PartOwner",
     "Producer",
     "RecordLimits",

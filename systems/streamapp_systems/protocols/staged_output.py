@@ -6,6 +6,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from streamapp_core.spec.systems import SystemKind
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartOwner:
@@ -30,6 +32,14 @@ class StagedPart:
     stream: str
     staged: str
     final: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPlace:
+    """The place of parts: the kind of their system, of files or tables, and its folder, relative to the app's."""
+
+    kind: SystemKind
+    folder: str
 
 
 class StagedOutput(Protocol):

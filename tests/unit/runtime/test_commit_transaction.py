@@ -87,7 +87,7 @@ def test_what_the_producer_needs_before_a_transaction_does_not_count_for_the_siz
     committer = Committer(
         SimpleNamespace(tasks=[], shared=idle),
         {},
-        SimpleNamespace(intermediate=idle, outputs=idle, producer=producer, files={}),
+        SimpleNamespace(intermediate=idle, outputs=idle, producer=producer, files={}, places={}),
         idle,
         clock=lambda: producer.now,
         raise_if_stopped=lambda: None,
