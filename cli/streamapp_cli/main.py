@@ -231,16 +231,23 @@ def verify(
 
 
 @app.command(short_help="Print the JSON schema of StreamApp files, for editors.")
-def schema() -> None:
+def schema(
+    *,
+    of_tests: Annotated[
+        bool, typer.Option("--tests", help="That of files of tests, as `streamapp test` runs.")
+    ] = False,
+) -> None:
     """Print the JSON schema of StreamApp files: editors complete, explain and check fields by it while you type.
 
     Save it, and name it in the first line of an app: `# yaml-language-server: $schema=streamapp.schema.json`.
     """
     import json
 
-    from streamapp_core.spec.json_schema import app_json_schema
+    from streamapp_core.app_tests.app_test import AppTestFile
+    from streamapp_core.spec.json_schema import app_json_schema, editor_schema
 
-    print(json.dumps(app_json_schema(), indent=2))
+    found = editor_schema(AppTestFile, "Tests of a StreamApp") if of_tests else app_json_schema()
+    print(json.dumps(found, indent=2))
 
 
 def main() -> None:

@@ -17,8 +17,8 @@ from typing import Any, Self
 import duckdb
 
 HERE = Path(__file__).parent
-QUERIES = tuple(sorted(path.stem for path in (HERE / "queries").glob("q*.yaml")))
-SQL_QUERIES = tuple(sorted(path.stem for path in (HERE / "sql").glob("q*.yaml")))
+QUERIES = tuple(sorted(path.stem for path in (HERE / "queries").glob("q??.yaml")))
+SQL_QUERIES = tuple(sorted(path.stem for path in (HERE / "sql").glob("q??.yaml")))
 """The queries whose app there is in SQL, too."""
 KEYS = {
     "q04": ("id",),

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, JsonValue, ValidationError
+from pydantic import BeforeValidator, Field, JsonValue, ValidationError, WithJsonSchema
 
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_core.spec.base import ColumnName, Name, SpecModel, Text, key_columns, read_list_of_key
@@ -20,6 +20,10 @@ TIME_FIELD = "__event_time"
 """The field of a given row with the time of its record, where no column has the event time."""
 
 
+_ROWS: dict[str, JsonValue] = {"type": "array", "items": {"type": "object"}}
+_PARTITIONS: dict[str, JsonValue] = {"anyOf": [_ROWS, {"type": "array", "items": _ROWS}]}
+
+
 def _as_object(value: object) -> object:
     return {"rows": value} if isinstance(value, list) else value
 
@@ -30,7 +34,7 @@ class ExpectedRows(SpecModel):
     rows: Annotated[tuple[JsonValue, ...], Field(strict=False, description="The rows, each an object of its columns.")]
     in_order: Annotated[
         ColumnName | Annotated[tuple[ColumnName, ...], Field(strict=False)] | None,
-        BeforeValidator(read_list_of_key),
+        BeforeValidator(read_list_of_key, json_schema_input_type=ColumnName | list[ColumnName]),
         Field(description="A column, or several: rows that are equal in these come in the order of `rows`."),
     ] = None
 
@@ -45,11 +49,13 @@ class AppTest(SpecModel):
 
     name: Annotated[Text, Field(description="What is tested, in words.")]
     given: Annotated[
-        dict[Name, tuple[JsonValue, ...]],
+        dict[Name, Annotated[tuple[JsonValue, ...], WithJsonSchema(_PARTITIONS)]],
         Field(description="Rows by stream: a list of them, or a list of partitions, each a list of rows."),
     ] = {}
     expect: Annotated[
-        dict[Name, Annotated[ExpectedRows, BeforeValidator(_as_object)]],
+        dict[
+            Name, Annotated[ExpectedRows, BeforeValidator(_as_object, json_schema_input_type=ExpectedRows | list[Row])]
+        ],
         Field(min_length=1, description="Rows by output; outputs that are absent may have any."),
     ]
 
@@ -57,7 +63,7 @@ class AppTest(SpecModel):
 class AppTestFile(SpecModel):
     """A file of tests."""
 
-    tests: Annotated[tuple[AppTest, ...], Field(min_length=1)]
+    tests: Annotated[tuple[AppTest, ...], Field(min_length=1, description="The tests, by different names.")]
 
 
 def parse_app_tests(text: str) -> tuple[AppTestFile | None, tuple[Problem, ...]]:

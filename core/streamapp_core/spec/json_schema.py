@@ -5,7 +5,7 @@ What no schema can say (an operator has one kind, a stream exists) is said by `s
 
 from collections.abc import Mapping
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from streamapp_core.spec.app import StreamApp
 
@@ -15,11 +15,16 @@ _BY_NAME = ("properties", "$defs")
 
 
 def app_json_schema() -> dict[str, JsonValue]:
-    """Return the JSON schema of a StreamApp resource, with a description of every field.
+    """Return the JSON schema of a StreamApp resource, with a description of every field."""
+    return editor_schema(StreamApp, "StreamApp")
+
+
+def editor_schema(model: type[BaseModel], title: str) -> dict[str, JsonValue]:
+    """Return the JSON schema of the documents of a model.
 
     The names that pydantic derives as titles are left out: editors show them in front of the descriptions.
     """
-    return {"$schema": DIALECT, "title": "StreamApp"} | _without_titles(StreamApp.model_json_schema())
+    return {"$schema": DIALECT, "title": title} | _without_titles(model.model_json_schema())
 
 
 def _without_titles(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

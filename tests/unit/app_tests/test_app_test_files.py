@@ -3,15 +3,22 @@
 import json
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
-from streamapp_core.app_tests.app_test import AppTest, parse_app_tests
+from streamapp_core.app_tests.app_test import AppTest, AppTestFile, parse_app_tests
 from streamapp_core.app_tests.circumstances import ALL_CIRCUMSTANCES
 from streamapp_core.app_tests.tested_app import build_tested_app
+from streamapp_core.spec.json_schema import editor_schema
 from streamapp_core.spec.parse import parse_document
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_tests.prepare_tests import prepare_tests
 from support.edited_apps import RIGHT
+from support.repository import ROOT
 
+TESTS = sorted((ROOT / "examples").rglob("*.tests.yaml"))
+VALIDATOR = Draft202012Validator(editor_schema(AppTestFile, "tests"))
 APP = {
     "apiVersion": "streamapp.dev/v1alpha1",
     "kind": "StreamApp",
@@ -67,41 +74,52 @@ def dated(*times):
     return [{"at": f"2024-05-01T{time}Z"} for time in times]
 
 
-@pytest.mark.parametrize(
-    ("test", "found"),
-    [
-        ({"expect": {"sales": []}}, {"tests[0].name": "InvalidSpec"}),
-        ({"name": "x", "expect": {}}, {"tests[0].expect": "InvalidSpec"}),
-        ({"name": "x", "expect": {"sales": 3}}, {"tests[0].expect.sales": "InvalidSpec"}),
-        ({"name": "x", "expect": {"sales": {"row": []}}}, {
-            "tests[0].expect.sales.row": "InvalidSpec", "tests[0].expect.sales.rows": "InvalidSpec"
-        }),
-        ({**given(), "givn": {}}, {"tests[0].givn": "InvalidSpec"}),
-        (given(orders=[3]), {"tests[0].given.orders[0]": "InvalidSpec"}),
-        (given(orders=[[{"n": 1}], {"n": 1}]), {"tests[0].given.orders[1]": "InvalidSpec"}),
-        (given(orders=[[{"n": 1}, []]]), {"tests[0].given.orders[0][1]": "InvalidSpec"}),
-        (given(order=[]), {"tests[0].given.order": "UnknownStream"}),
-        (given(sales=[]), {"tests[0].given.sales": "UnknownStream"}),
-        (given(orders=[{"m": 1}]), {"tests[0].given.orders[0].m": "UnknownColumn"}),
-        (given(orders=[{"place": {"y": 1}}]), {"tests[0].given.orders[0].place.y": "UnknownColumn"}),
-        (given(orders=[[], [{"n": "many"}]]), {"tests[0].given.orders[1][0]": "TypeMismatch"}),
-        (given(orders=[{"__op": "d"}]), {"tests[0].given.orders[0].__op": "UnknownColumn"}),
-        (given(orders=[{"__event_time": "2024-05-01"}]), {"tests[0].given.orders[0].__event_time": "UnknownColumn"}),
-        (given(undated=[{"__event_time": "2024-05-01"}]), {"tests[0].given.undated[0].__event_time": "UnknownColumn"}),
-        (given(orders=dated("09:00:00", "08:58:59")), {"tests[0].given.orders[1]": "NotSupported"}),
-        (given(orders=dated("09:00:00", "08:59:00")), {}),
-        (given(orders=[dated("09:00:00"), dated("08:00:00")]), {}),
-        (expected(orders=[]), {"tests[0].expect.orders": "UnknownStream"}),
-        (expected(sales=[3]), {"tests[0].expect.sales[0]": "InvalidSpec"}),
-        (expected(sales=[{"m": 1}]), {"tests[0].expect.sales[0].m": "UnknownColumn"}),
-        (expected(sales=[{"n": "many"}]), {"tests[0].expect.sales[0]": "TypeMismatch"}),
-        (expected(sales={"inOrder": "m", "rows": []}), {"tests[0].expect.sales.inOrder": "UnknownColumn"}),
-        (expected(sales={"inOrder": ["item", "n"], "rows": []}), {}),
-        (expected(totals={"inOrder": "item", "rows": []}), {"tests[0].expect.totals.inOrder": "NotSupported"}),
-    ],
-)  # fmt: skip
+CASES = [
+    ({"expect": {"sales": []}}, {"tests[0].name": "InvalidSpec"}),
+    ({"name": "x", "expect": {}}, {"tests[0].expect": "InvalidSpec"}),
+    ({"name": "x", "expect": {"sales": 3}}, {"tests[0].expect.sales": "InvalidSpec"}),
+    ({"name": "x", "expect": {"sales": {"row": []}}}, {
+        "tests[0].expect.sales.row": "InvalidSpec", "tests[0].expect.sales.rows": "InvalidSpec"
+    }),
+    ({**given(), "givn": {}}, {"tests[0].givn": "InvalidSpec"}),
+    (given(orders=[3]), {"tests[0].given.orders[0]": "InvalidSpec"}),
+    (given(orders=[[{"n": 1}], {"n": 1}]), {"tests[0].given.orders[1]": "InvalidSpec"}),
+    (given(orders=[[{"n": 1}, []]]), {"tests[0].given.orders[0][1]": "InvalidSpec"}),
+    (given(order=[]), {"tests[0].given.order": "UnknownStream"}),
+    (given(sales=[]), {"tests[0].given.sales": "UnknownStream"}),
+    (given(orders=[{"m": 1}]), {"tests[0].given.orders[0].m": "UnknownColumn"}),
+    (given(orders=[{"place": {"y": 1}}]), {"tests[0].given.orders[0].place.y": "UnknownColumn"}),
+    (given(orders=[[], [{"n": "many"}]]), {"tests[0].given.orders[1][0]": "TypeMismatch"}),
+    (given(orders=[{"__op": "d"}]), {"tests[0].given.orders[0].__op": "UnknownColumn"}),
+    (given(orders=[{"__event_time": "2024-05-01"}]), {"tests[0].given.orders[0].__event_time": "UnknownColumn"}),
+    (given(undated=[{"__event_time": "2024-05-01"}]), {"tests[0].given.undated[0].__event_time": "UnknownColumn"}),
+    (given(orders=dated("09:00:00", "08:58:59")), {"tests[0].given.orders[1]": "NotSupported"}),
+    (given(orders=dated("09:00:00", "08:59:00")), {}),
+    (given(orders=[dated("09:00:00"), dated("08:00:00")]), {}),
+    (expected(orders=[]), {"tests[0].expect.orders": "UnknownStream"}),
+    (expected(sales=[3]), {"tests[0].expect.sales[0]": "InvalidSpec"}),
+    (expected(sales=[{"m": 1}]), {"tests[0].expect.sales[0].m": "UnknownColumn"}),
+    (expected(sales=[{"n": "many"}]), {"tests[0].expect.sales[0]": "TypeMismatch"}),
+    (expected(sales={"inOrder": "m", "rows": []}), {"tests[0].expect.sales.inOrder": "UnknownColumn"}),
+    (expected(sales={"inOrder": ["item", "n"], "rows": []}), {}),
+    (expected(totals={"inOrder": "item", "rows": []}), {"tests[0].expect.totals.inOrder": "NotSupported"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("test", "found"), CASES)
 def test_what_is_wrong_is_told_with_its_place(test, found):
     assert problems(test) == found
+
+
+@pytest.mark.parametrize(("test", "found"), CASES)
+def test_what_editors_mark_is_refused(test, found):
+    wrong = best_match(VALIDATOR.iter_errors({"tests": [test]}))
+    assert wrong is None or found, wrong.message
+
+
+@pytest.mark.parametrize("tests", TESTS, ids=lambda path: str(path.relative_to(ROOT / "examples")))
+def test_editors_mark_nothing_in_our_examples(tests):
+    assert best_match(VALIDATOR.iter_errors(yaml.safe_load(tests.read_text()))) is None
 
 
 def test_all_is_told_at_once():
