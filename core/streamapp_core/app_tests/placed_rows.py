@@ -49,11 +49,6 @@ def expected_rows(path: str, test: AppTest, name: str) -> tuple[PlacedRow, ...]:
     return _placed(f"{path}.expect.{name}", test.expect[name].rows)
 
 
-def partition_counts(tests: Sequence[AppTest], plan_streams: Sequence[str]) -> dict[str, int]:
-    """Return the most partitions that any test gives to each stream."""
-    return {name: max(len(given_rows("", test, name)) for test in tests) for name in plan_streams}
-
-
 def check_test(path: str, test: AppTest, plan: Plan) -> Iterator[Problem]:
     """Yield what is wrong with the streams and columns that a test names; the types of values are not looked at."""
     for name, values in test.given.items():
@@ -78,7 +73,7 @@ def check_test(path: str, test: AppTest, plan: Plan) -> Iterator[Problem]:
 def table_key(stream: PlannedStream, plan: Plan) -> tuple[str, ...] | None:
     """Return the columns that tell the rows of an output of changes apart; None of an output of events.
 
-    Rows of several senders are all of one kind: `check_test` refuses others.
+    All its senders send rows of one kind: `check_test` refuses others.
     """
     return _changed_key(plan, stream.producers[0])
 
