@@ -11,7 +11,7 @@ _FORMATS = (StreamFormat.JSON, StreamFormat.PARQUET)
 
 
 def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
-    """Find what a stream over files that become more can't do: be written, or have an end."""
+    """Find what a stream over files that become more can't do: be written, have an end, or each key in one file."""
     path = f"spec.streams.{name}"
     if name in graph.senders and graph.spec.systems[stream.system].delta is None:
         yield Problem(
@@ -30,11 +30,17 @@ def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator
                 text=f"remove `{path}.bounded`", edits=(Edit(op="remove", pointer=f"/spec/streams/{name}/bounded"),)
             ),
         )
+    if stream.partitioned:
+        yield _superfluous(
+            name, "partitioned", f"`{name}` gets new files, so rows of a key are in several: put a `partitionBy` behind"
+        )
 
 
 def check_tables(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
     """Find what the declaration of a table of Delta says and the table says by itself."""
     if name in graph.senders:
+        if stream.starting_version is not None:
+            yield _superfluous(name, "startingVersion", f"`{name}` is written, and a version is where reading begins")
         return
     if stream.format not in _FORMATS:
         yield _superfluous(name, "format", f"the files of table `{name}` are parquet, not {stream.format}")

@@ -18,6 +18,7 @@ from streamapp_core.spec.streams import (
     StreamFormat,
     StreamSpec,
 )
+from streamapp_core.spec.systems import SystemKind
 
 WHOLE_VALUES = {StreamFormat.TEXT: TypeKind.STRING, StreamFormat.RAW: TypeKind.BINARY}
 """The formats of messages whose value is that of a row's one column, with its type."""
@@ -26,21 +27,24 @@ WHOLE_VALUES = {StreamFormat.TEXT: TypeKind.STRING, StreamFormat.RAW: TypeKind.B
 def check_value_formats(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
     """Find streams whose rows their format can't hold, and options that fit no value or column."""
     for name, stream in graph.spec.streams.items():
-        if name in graph.opaque:
+        system = graph.spec.systems.get(stream.system)
+        if name in graph.opaque or system is None:
             continue
         schemas = stream_schemas(graph, rows, name)
-        yield from _check_options(name, stream)
+        yield from _check_options(name, stream, system.kind)
         if stream.format is StreamFormat.JSON and not stream.control_messages:
             yield from _check_json(graph, name, stream, schemas, rows)
-        if stream.format is StreamFormat.CSV and graph.spec.systems[stream.system].kind.transactional:
+        if stream.format is StreamFormat.CSV and system.kind.transactional:
             yield from several_schemas_problems(name, sent_schemas(graph, rows, name))
         if stream.format in WHOLE_VALUES:
             yield from _check_whole_values(graph, name, stream, schemas)
 
 
-def _check_options(name: str, stream: StreamSpec) -> Iterator[Problem]:
-    """Find options of another format than the stream's, which is Arrow where there are control messages."""
+def _check_options(name: str, stream: StreamSpec, kind: SystemKind) -> Iterator[Problem]:
+    """Find options of another format than the stream's: Arrow where there are control messages, Parquet in tables."""
     form = StreamFormat.ARROW if stream.control_messages else stream.format
+    if kind is SystemKind.DELTA and form is StreamFormat.JSON:
+        form = StreamFormat.PARQUET
     options = {
         StreamFormat.JSON: ("JSON", stream.json_options != JsonOptions()),
         StreamFormat.CSV: ("CSV", stream.csv != CsvOptions()),

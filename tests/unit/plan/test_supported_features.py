@@ -3,6 +3,7 @@
 import pytest
 
 from streamapp_core.plan.supported_features import FILE_FORMATS
+from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.file.partition_files import ENDINGS
 from support.plan_documents import accepted, check_refused, document, found
 
@@ -46,6 +47,11 @@ def app(*, source=None, output=None, default="log", **job):
         ({"source": {"startingVersion": 0}}, "streams.in.startingVersion"),
         ({"source": {"system": "lake", "startingVersion": 0, "startFrom": "latest"}}, "streams.in.startingVersion"),
         ({"source": {"system": "lake", "format": "csv"}}, "streams.in.format"),
+        ({"source": {"system": "lake", "partitioned": True}}, "streams.in.partitioned"),
+        ({"source": {"system": "land", "partitioned": True}}, "streams.in.partitioned"),
+        ({"source": {"system": "lake", "json": {"timestamps": "millis"}}}, "streams.in.json"),
+        ({"output": {"system": "lake", "json": {"fields": {"n": "N"}}}}, "streams.out.json"),
+        ({"output": {"system": "lake", "startingVersion": 3}}, "streams.out.startingVersion"),
         ({"source": {"system": "lake", "folderColumns": ["n"]}}, "streams.in.folderColumns"),
         ({"source": {"system": "lake", **UPSERT}}, "streams.in.changes"),
         ({"source": {"system": "lake", **AHEAD}}, "streams.in.eventTime.maxAhead"),
@@ -113,6 +119,12 @@ def test_what_is_just_possible_is_accepted(supported):
 def test_files_of_an_unknown_format_are_not_called_missing():
     files = {"system": "files", "format": "arrow"}
     assert found(app(source=files), {}) == {("NotSupported", "spec.streams.in.format")}
+
+
+@pytest.mark.parametrize("form", list(StreamFormat))
+def test_nothing_more_is_said_of_streams_in_an_unknown_system(form):
+    source = {"system": "nowhere", "format": form.value, "bounded": True}
+    assert found(app(source=source), {}) == {("UnknownSystem", "spec.streams.in.system")}
 
 
 def test_the_formats_of_files_are_those_that_are_read_and_written():
