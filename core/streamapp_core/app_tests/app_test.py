@@ -56,7 +56,7 @@ class AppTest(SpecModel):
         dict[
             Name, Annotated[ExpectedRows, BeforeValidator(_as_object, json_schema_input_type=ExpectedRows | list[Row])]
         ],
-        Field(min_length=1, description="Rows by output; outputs that are absent may have any."),
+        Field(min_length=1, description="Rows by output or operator; what is absent may have any."),
     ]
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from streamapp_core.app_tests.app_test import DELETION, TIME_FIELD, AppTest, ExpectedRows, Row
+from streamapp_core.app_tests.tested_outputs import ExpectedOutput, find_output, output_names
 from streamapp_core.near_names import did_you_mean
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
-from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.schema import DataType, Schema, TypeKind
 from streamapp_core.spec.streams import CHANGE_COLUMN
@@ -54,33 +54,23 @@ def check_test(path: str, test: AppTest, plan: Plan) -> Iterator[Problem]:
     for name, values in test.given.items():
         stream = plan.streams.get(name)
         if stream is None or stream.spec is None or stream.role not in _READ:
-            yield _unknown_stream(f"{path}.given.{name}", name, plan, _READ, "is no stream that the app reads")
+            read = [found.name for found in plan.streams.values() if found.spec is not None and found.role in _READ]
+            yield _unknown(f"{path}.given.{name}", name, read, "is no stream that the app reads")
             continue
         yield from _not_rows(f"{path}.given.{name}", values)
         for row in (row for partition in given_rows(path, test, name) for row in partition):
             yield from _check_given(row, stream)
     for name, expected in test.expect.items():
-        stream = plan.streams.get(name)
-        if stream is None or stream.spec is None or stream.role is not StreamRole.OUTPUT:
-            yield _unknown_stream(f"{path}.expect.{name}", name, plan, (StreamRole.OUTPUT,), "is no output of the app")
+        output = find_output(name, plan)
+        if output is None:
+            yield _unknown(
+                f"{path}.expect.{name}", name, output_names(plan), "is no output of the app, and no operator"
+            )
             continue
-        yield from _check_expected(f"{path}.expect.{name}", expected, stream, plan)
+        yield from _check_expected(f"{path}.expect.{name}", expected, output)
         for row in expected_rows(path, test, name):
-            if stream.schema is not None:
-                yield from _unknown_fields(row.path, row.row, stream.schema)
-
-
-def table_key(stream: PlannedStream, plan: Plan) -> tuple[str, ...] | None:
-    """Return the columns that tell the rows of an output of changes apart; None of an output of events.
-
-    All its senders send rows of one kind: `check_test` refuses others.
-    """
-    return _changed_key(plan, stream.producers[0])
-
-
-def _changed_key(plan: Plan, sender: str) -> tuple[str, ...] | None:
-    changes = plan.operators[sender].input_types[0].changes
-    return changes.columns if isinstance(changes, Upsert) else None
+            if output.schema is not None:
+                yield from _unknown_columns(row.path, row.row, output.schema)
 
 
 def _are_partitions(values: Sequence[JsonValue]) -> bool:
@@ -124,43 +114,43 @@ def _check_given(row: PlacedRow, stream: PlannedStream) -> Iterator[Problem]:
             )
     if TIME_FIELD in fields and spec.event_time is None and stream.system_kind.transactional:
         del fields[TIME_FIELD]
-    yield from _unknown_fields(row.path, fields, stream.schema)
+    yield from _unknown_columns(row.path, fields, stream.schema)
 
 
-def _check_expected(path: str, expected: ExpectedRows, stream: PlannedStream, plan: Plan) -> Iterator[Problem]:
+def _check_expected(path: str, expected: ExpectedRows, output: ExpectedOutput) -> Iterator[Problem]:
     for number, value in enumerate(expected.rows):
         if not isinstance(value, dict):
             yield _invalid(f"{path}[{number}]", f"a row is an object of its columns, not {shown(value)}")
-    if stream.schema is None or len({_changed_key(plan, sender) for sender in stream.producers}) > 1:
+    if output.schema is None:
         yield Problem(
             path=path,
             code=ProblemCode.NOT_SUPPORTED,
-            message=f"`{stream.name}` gets rows of different kinds ({', '.join(stream.producers)}), which can't be "
-            "compared: expect rows of outputs that get the same columns, all events or all changes of one key",
+            message=f"`{output.name}` gets rows of different kinds, which can't be compared: expect those of the "
+            f"operators that {', '.join(output.senders)} read",
         )
         return
     for column in expected.order_columns:
-        if stream.schema.get(column) is None:
+        if output.schema.get(column) is None:
             yield Problem(
                 path=f"{path}.inOrder",
                 code=ProblemCode.UNKNOWN_COLUMN,
-                message=f"`{stream.name}` has no column `{column}`{did_you_mean(column, stream.schema.names)}",
+                message=f"`{output.name}` has no column `{column}`{did_you_mean(column, output.schema.names)}",
             )
-    if expected.order_columns and table_key(stream, plan) is not None:
+    if expected.order_columns and output.key is not None:
         yield Problem(
             path=f"{path}.inOrder",
             code=ProblemCode.NOT_SUPPORTED,
-            message=f"`{stream.name}` has changes: how many there are depends on commits, so only the table at the end "
+            message=f"`{output.name}` has changes: how many there are depends on commits, so only the table at the end "
             "is compared: leave `inOrder` out",
         )
 
 
-def _unknown_fields(path: str, row: Row, schema: Schema) -> Iterator[Problem]:
+def _unknown_columns(path: str, row: Row, schema: Schema) -> Iterator[Problem]:
     types = {column.name: column.type for column in schema.columns}
-    return _unknown(path, row, types)
+    return _unknown_fields(path, row, types)
 
 
-def _unknown(path: str, fields: Row, types: dict[str, DataType]) -> Iterator[Problem]:
+def _unknown_fields(path: str, fields: Row, types: dict[str, DataType]) -> Iterator[Problem]:
     for name, value in fields.items():
         if name not in types:
             yield Problem(
@@ -175,7 +165,7 @@ def _unknown(path: str, fields: Row, types: dict[str, DataType]) -> Iterator[Pro
 def _unknown_inside(path: str, value: JsonValue, of: DataType) -> Iterator[Problem]:
     """Yield the fields of structs that their types don't have, in arrays, too."""
     if of.kind is TypeKind.STRUCT and isinstance(value, dict):
-        yield from _unknown(path, value, {field.name: field.type for field in of.fields})
+        yield from _unknown_fields(path, value, {field.name: field.type for field in of.fields})
     elif of.kind is TypeKind.ARRAY and isinstance(value, list):
         for number, element in enumerate(value):
             yield from _unknown_inside(f"{path}[{number}]", element, of.element)
@@ -184,8 +174,7 @@ def _unknown_inside(path: str, value: JsonValue, of: DataType) -> Iterator[Probl
             yield from _unknown_inside(f"{path}.{name}", held, of.value)
 
 
-def _unknown_stream(path: str, name: str, plan: Plan, roles: Sequence[StreamRole], what: str) -> Problem:
-    known = [stream.name for stream in plan.streams.values() if stream.spec is not None and stream.role in roles]
+def _unknown(path: str, name: str, known: Sequence[str], what: str) -> Problem:
     return Problem(
         path=path,
         code=ProblemCode.UNKNOWN_STREAM,

@@ -1,6 +1,6 @@
 """The tests of a file, made ready to be run: all that is wrong with them is found before anything runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from streamapp_core.app_tests.circumstances import Circumstances
 from streamapp_core.app_tests.compare_rows import ComparedRow
 from streamapp_core.app_tests.placed_rows import check_test, expected_rows, given_rows
 from streamapp_core.app_tests.tested_app import build_tested_app
+from streamapp_core.app_tests.tested_outputs import find_output
 from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
@@ -57,7 +58,7 @@ def prepare_tests(
         if result.plan is None:
             problems += result.problems
             continue
-        problems += _check_app(result.plan, document, circumstances, counts)
+        problems += _check_app(result.plan, document, circumstances, counts, test.expect)
         problems += check_test(path, test, result.plan)
         given = dict(_given(path, test, result.plan, problems))
         expected = {name: list(_expected(path, test, name, result.plan, problems)) for name in test.expect}
@@ -74,12 +75,16 @@ def _counts(path: str, test: AppTest, app: StreamApp) -> dict[str, int]:
 
 
 def _check_app(
-    plan: Plan, document: Mapping[str, Any], circumstances: Sequence[Circumstances], counts: Mapping[str, int]
+    plan: Plan,
+    document: Mapping[str, Any],
+    circumstances: Sequence[Circumstances],
+    counts: Mapping[str, int],
+    expected: Iterable[str],
 ) -> Iterator[Problem]:
     """Yield why an app that is accepted can't be tested."""
     for one in circumstances:
         tested = make_plan(
-            parse_document(build_tested_app(document, plan, one, ".")), counts, algorithms=installed_algorithm
+            parse_document(build_tested_app(document, plan, one, ".", expected)), counts, algorithms=installed_algorithm
         )
         for problem in tested.problems:
             yield Problem(
@@ -104,8 +109,8 @@ def _given(
 
 
 def _expected(path: str, test: AppTest, name: str, plan: Plan, problems: list[Problem]) -> Iterator[ComparedRow]:
-    stream = plan.streams.get(name)
-    schema = None if stream is None else stream.schema
+    output = find_output(name, plan)
+    schema = None if output is None else output.schema
     if schema is None:
         return
     rows = expected_rows(path, test, name)

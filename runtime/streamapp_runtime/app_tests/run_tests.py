@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from streamapp_core.app_tests.circumstances import Circumstances
 from streamapp_core.app_tests.compare_rows import DiffLine, compare_rows
-from streamapp_core.app_tests.tested_app import build_tested_app
+from streamapp_core.app_tests.tested_app import build_tested_app, output_stream
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.app_tests.app_process import AppProcess, Outcome, StartRequest
 from streamapp_runtime.app_tests.given_records import write_stream
@@ -98,7 +98,7 @@ def _start(
 def _run(test: PreparedTest, circumstances: Circumstances, folder: Path) -> Conversation:
     """Run a test to the end of its app, and compare what was written."""
     with TemporaryDirectory(prefix="streamapp-test-") as temporary:
-        document = build_tested_app(test.document, test.plan, circumstances, temporary)
+        document = build_tested_app(test.document, test.plan, circumstances, temporary, test.expected)
         plan = test.tested_plan(document)
         for name, partitions in test.given.items():
             stream = plan.streams[name]
@@ -125,9 +125,10 @@ def _run(test: PreparedTest, circumstances: Circumstances, folder: Path) -> Conv
 def _differences(test: PreparedTest, plan: Plan, folder: Path) -> Iterator[tuple[str, tuple[DiffLine, ...]]]:
     systems = local_systems(folder)
     for name, expected in test.expected.items():
-        schema = plan.streams[name].schema
+        stream = output_stream(name, test.plan)
+        schema = plan.streams[stream].schema
         columns = [] if schema is None else map(schema.get, test.test.expect[name].order_columns)
         order = [column.name for column in columns if column is not None]
-        lines = compare_rows(expected, read_written(name, plan, systems), order)
+        lines = compare_rows(expected, read_written(stream, plan, systems), order)
         if lines:
             yield name, lines

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streamapp_core.app_tests.app_test import DELETION
 from streamapp_core.app_tests.compare_rows import ComparedRow
-from streamapp_core.app_tests.placed_rows import table_key
+from streamapp_core.app_tests.tested_outputs import find_output
 from streamapp_core.plan.plan import Plan, PlannedStream
 from streamapp_core.spec.streams import CHANGE_COLUMN
 from streamapp_runtime.app_streams import descriptor
@@ -41,11 +41,11 @@ def read_written(name: str, plan: Plan, systems: Systems) -> list[ComparedRow]:
     """
     stream = plan.streams[name]
     written = _read_log(stream, plan, systems) if stream.system_kind.transactional else _read_files(stream, plan)
-    key = table_key(stream, plan)
-    if key is None:
+    output = find_output(name, plan)
+    if output is None or output.key is None:
         return [found.row for found in written if found.row is not None]
     assert stream.schema is not None
-    columns = [column.name for part in key if (column := stream.schema.get(part)) is not None]
+    columns = [column.name for part in output.key if (column := stream.schema.get(part)) is not None]
     table: dict[object, _Written] = {}
     for found in written:
         if found.row is None:

@@ -144,6 +144,7 @@ def test_changes_are_compared_as_the_table_at_the_end(tmp_path):
             **dict.fromkeys(("counts", "history", "files"), table),
             "old": [{"id": 1, "age": 61}],
             "paid": orders[1:3],
+            "living": table,
         },
     }
     (tmp_path / "app.yaml").write_text(CITIES)
