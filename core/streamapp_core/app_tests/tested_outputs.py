@@ -1,4 +1,4 @@
-"""What a test may expect rows of: the outputs of an app, and the operators before them."""
+"""The outputs of an app and the operators before them: a test may expect rows of each."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class ExpectedOutput:
 
 
 def find_output(name: str, plan: Plan) -> ExpectedOutput | None:
-    """Return the output or operator of a name; None of a name that the app has not, and of what nothing is read from."""
+    """Return the output or operator of a name; None if the app has none, or one that emits nothing."""
     stream, operator = plan.streams.get(name), plan.operators.get(name)
     if stream is not None and stream.spec is not None and stream.role is StreamRole.OUTPUT:
         keys = {_key(plan.operators[sender].input_types[0]) for sender in stream.producers}
