@@ -82,7 +82,8 @@ class TableVersion:
             StreamSystemError: the table can't be written.
         """
         added = tuple(files)
-        written = self._log(self._table.version() + 1)
+        version = self._table.version() + 1
+        written = self._log(version)
         properties = CommitProperties(
             app_transactions=[Transaction(name, number) for name, number in sorted(marks.items())],
             max_commit_retries=0,
@@ -96,19 +97,30 @@ class TableVersion:
             if not written.exists():
                 raise StreamSystemError(f"table {self._folder} can't be written: {error}") from error
             if not _adds(written, added):
-                _sync([written])
+                self._sync([version])
                 return False
-        _sync([written])
+        self._sync([version])
         return True
 
     def sync(self) -> None:
         """Make the newest versions durable, whoever wrote them."""
         version = self._table.version()
-        logs = map(self._log, range(max(version - _RECENT, 0), version + 1))
-        _sync([log for log in logs if log.exists()])
+        self._sync(range(max(version - _RECENT, 0), version + 1))
 
     def _log(self, version: int) -> Path:
         return self._folder / _LOG / f"{version:020}.json"
+
+    def _sync(self, versions: Iterable[int]) -> None:
+        """Make versions durable, with the checkpoints that readers begin with: what they were made of is removed."""
+        folder = self._folder / _LOG
+        files = [folder / "_last_checkpoint"]
+        for version in versions:
+            files += [self._log(version), folder / f"{version:020}.checkpoint.parquet"]
+        for path in files:
+            if path.is_file():
+                with path.open("rb") as file:
+                    os.fsync(file.fileno())
+        sync_folder(folder)
 
 
 class DeltaTableFolder:
@@ -169,12 +181,3 @@ def _adds(log: Path, files: Iterable[TableFile]) -> bool:
     actions = (json.loads(line) for line in log.read_text(encoding="utf-8").splitlines())
     paths = {unquote(action["add"]["path"]) for action in actions if "add" in action}
     return any(file.path in paths for file in files)
-
-
-def _sync(logs: Sequence[Path]) -> None:
-    """Make versions durable: what they were made of is removed after them."""
-    for log in logs:
-        with log.open("rb") as file:
-            os.fsync(file.fileno())
-    for folder in {log.parent for log in logs}:
-        sync_folder(folder)

@@ -1,5 +1,6 @@
 """Outputs that are tables of Delta: what was staged is added once, whoever dies or comes late."""
 
+import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -144,6 +145,23 @@ def test_files_stay_if_the_library_fails_after_its_commit(tmp_path: Path) -> Non
     output.publish(output.stage())
     shutil.rmtree(in_the_way)
     assert found(tmp_path) == [1]
+
+
+def test_checkpoints_are_durable_as_versions_are(tmp_path: Path, monkeypatch) -> None:
+    """Readers begin with the newest one; logs that are older than it may be removed."""
+    DeltaTable.create(tmp_path / "t", arrow_schema(SCHEMA), configuration={"delta.checkpointInterval": "1"})
+    output = opened(tmp_path, 1)
+    output.write("out", rows(1))
+    synced: set[str] = set()
+    fsync = os.fsync
+
+    def recorded(handle: int) -> None:
+        synced.add(Path(f"/proc/self/fd/{handle}").readlink().name)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", recorded)
+    output.publish(output.stage())
+    assert {f"{1:020}.json", f"{1:020}.checkpoint.parquet", "_last_checkpoint", "_delta_log"} <= synced
 
 
 def test_columns_that_a_table_gets_under_a_run_are_null_in_what_was_staged(tmp_path: Path) -> None:
