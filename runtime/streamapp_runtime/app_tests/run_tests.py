@@ -46,7 +46,7 @@ def run_tests(
     So many `jobs` are run at the same time. A start of the app that takes longer than `seconds` is killed, and has
     failed.
     """
-    cases = [(number, _run(test, one, folder)) for one in circumstances for number, test in enumerate(tests)]
+    cases = [(number, _run(test, one, folder)) for number, test in enumerate(tests) for one in circumstances]
     running: dict[int, _Running] = {}
     waiting = deque(cases)
     try:

@@ -158,3 +158,7 @@ def test_any_app_that_is_accepted_can_be_tested(vector):
         plan = prepared[0].tested_plan(build_tested_app(vector["app"], prepared[0].plan, one, "folder"))
         assert {system.kind for system in plan.app.spec.systems.values()} <= {SystemKind.FILE, SystemKind.LOG}
         assert plan.mode == "bounded"
+        declared = prepared[0].plan.app.spec
+        assert plan.app.spec.processors.count == (one.processors or declared.processors.count)
+        partitions = one.partitions or declared.job.intermediate_stream_partitions
+        assert plan.app.spec.job.intermediate_stream_partitions == partitions

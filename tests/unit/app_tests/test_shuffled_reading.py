@@ -14,13 +14,13 @@ SSPS = [Ssp("log", "s", partition) for partition in range(3)]
 
 
 class Partitions:
-    """A consumer of partitions with so many records each."""
+    """A consumer of partitions with so many records each, whose order is its own."""
 
     def __init__(self, counts):
         self.left = {ssp: list(range(count)) for ssp, count in zip(SSPS, counts, strict=True)}
 
     def poll(self, ssps, max_rows, timeout):
-        for ssp in ssps:
+        for ssp in sorted(ssps):
             if self.left[ssp]:
                 taken, self.left[ssp] = self.left[ssp][:max_rows], self.left[ssp][max_rows:]
                 return [FetchedBatch(ssp=ssp, offset=taken[0], next_offset=taken[-1] + 1)]
