@@ -44,7 +44,7 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
 
 
 def output_descriptor(stream: PlannedStream) -> StreamDescriptor:
-    """Describe a planned output that is a folder or a table, with the columns that are written."""
+    """Describe a planned output with the columns that are written."""
     described = descriptor(stream)
     if stream.spec is None or stream.spec.changes is not StreamChanges.LOG or stream.schema is None:
         return described

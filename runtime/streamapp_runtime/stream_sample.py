@@ -13,7 +13,7 @@ import pyarrow as pa
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, descriptor
+from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, descriptor, output_descriptor
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.registered_schemas import RegistrySchemas, with_written_schema
 from streamapp_runtime.rows.json_messages import encode_json
@@ -152,12 +152,14 @@ class _Reader:
 
 def _decoder(plan: Plan, stream: PlannedStream, systems: Systems) -> MessageDecoder | None:
     """Return the decoder of a stream's messages; None if they have no one schema, or are rows already."""
-    if stream.schema is None or not stream.system_kind.transactional:
+    output = stream.role is StreamRole.OUTPUT
+    schema = output_descriptor(stream).schema if output else stream.schema
+    if schema is None or not stream.system_kind.transactional:
         return None
     system = plan.app.system(stream.system)
-    alone = stream.role is StreamRole.OUTPUT and system.schema_registry is None
+    alone = output and system.schema_registry is None
     registry = RegistrySchemas(partial(systems.open_schema_registry, stream.system, system))
-    return message_decoder(stream.schema, with_written_schema(stream) if alone else stream.spec, (), registry)
+    return message_decoder(schema, with_written_schema(stream) if alone else stream.spec, (), registry)
 
 
 def _of_rows(batch: FetchedBatch, rows: pa.RecordBatch) -> Iterator[SampledRecord]:

@@ -60,6 +60,17 @@ def test_the_last_records_of_each_partition_or_those_from_an_offset_on(tmp_path_
     assert places(first) == [(partition, n) for n in range(sizes[partition]) if offset <= n < offset + rows]
 
 
+def test_a_history_of_changes_says_which_rows_delete(tmp_path):
+    history = document(
+        orders={"system": "log", "schema": "k string, a int", "key": "a", "keyFormat": "int", "changes": "upsert"},
+        counts={"system": "log", "partitions": 1, "changes": "log"},
+    )
+    changes = [{"k": "x", "n": 1, "__op": "u"}, {"k": "x", "n": None, "__op": "d"}]
+    json_logs.write(tmp_path, "orders", 1, [])
+    json_logs.write(tmp_path, "counts", 1, [(0, None, change) for change in changes])
+    assert [record["row"] for record in peek(tmp_path, "counts", made=history)] == changes
+
+
 def test_deletions_and_what_can_not_be_read_are_shown(tmp_path):
     json_logs.write(tmp_path, "orders", 1, [(0, "x", {"k": "x", "a": 1}), (0, "y", None), (0, None, {"a": "many"})])
     time = "1970-01-01T00:00:00.000Z"
