@@ -37,6 +37,9 @@ histogram_numeric(i, 3); histogram_numeric(d, 4); histogram_numeric(b, 2); histo
 percentile_approx(i, 0.5, 3); percentile_approx(d, array(0.9, 0.1, 1, 0), 2); percentile_approx(b, 0.3)
 count_min_sketch(i, 0.1d, 0.9d, 1); count_min_sketch(s, 0.2d, 0.99d, -7); count_min_sketch(x, 0.3d, 0.5d, 0)
 theta_sketch_agg(i, 4); theta_sketch_agg(b, 5); theta_sketch_agg(d, 4); theta_sketch_agg(s); theta_sketch_agg(x)
+approx_top_k(i, 4); approx_top_k(s, 10, 12); approx_top_k(t) filter (where i > 0); approx_top_k(tinyint(i % 50), 2, 3)
+approx_top_k_accumulate(i % 20, 3); approx_top_k_accumulate(s, 5); approx_top_k_accumulate(t) filter (where t)
+approx_top_k_estimate(approx_top_k_accumulate(b, 9), 9); approx_top_k_estimate(approx_top_k_accumulate(s))
 hll_sketch_agg(i, 4); hll_sketch_agg(b, 8); hll_sketch_agg(s); hll_sketch_agg(i % 50, 7) filter (where t)
 hll_sketch_estimate(hll_sketch_agg(b, 5)); hll_union(hll_sketch_agg(i, 4), hll_sketch_agg(b, 4))
 kll_sketch_agg_bigint(i); kll_sketch_agg_bigint(b, 300); kll_sketch_agg_double(d)
@@ -101,6 +104,31 @@ def test_sketches_of_sketches_are_sparks(spark, sketched, logarithm, data):
     with SqlEngine() as engine:
         batches = aggregates.split(table, data.draw(st.integers(1, len(table))))
         assert aggregates.computed(engine, aggregation, batches).to_pylist() == theirs
+
+
+@settings(max_examples=5, deadline=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck])
+@given(
+    items=st.lists(st.lists(st.none() | st.integers(-9, 30), min_size=1, max_size=80), min_size=1, max_size=4),
+    tracked=st.sampled_from([5, 20, 10_000]),
+)
+def test_sketches_of_items_are_combined_as_in_spark(spark, items, tracked):
+    made = f"approx_top_k_accumulate(cast(v as string), {tracked}) as x"
+    parts = [
+        spark.createDataFrame(pa.table({"v": pa.array(values, pa.int64())})).coalesce(1).selectExpr(made).toArrow()
+        for values in items
+    ]
+    sketches = pa.concat_tables(parts)
+    texts = [
+        "approx_top_k_combine(x)",
+        "approx_top_k_combine(x, 8)",
+        "approx_top_k_estimate(approx_top_k_combine(x, 5))",
+    ]
+    select = [f"{text} as c{at}" for at, text in enumerate(texts)]
+    theirs = spark.createDataFrame(sketches).coalesce(1).selectExpr(*select).toArrow().to_pylist()
+    schema = parse_schema("x struct<sketch:binary,maxItemsTracked:int,itemDataType:string,itemDataTypeDDL:string>")
+    with SqlEngine() as engine:
+        aggregation = check_aggregate(", ".join(select), [], schema)
+        assert aggregates.computed(engine, aggregation, aggregates.split(sketches, 2)).to_pylist() == theirs
 
 
 COUNTED = st.tuples(

@@ -487,7 +487,14 @@ _QUANTILES = {
     "float": "X'02020F040800080000004040'",
     "double": "X'02020F04080008000000000000000840'",
 }
+_ITEMS = (
+    "named_struct('sketch', X'04010A0E0300000001000000000000000200000000000000000000000000000002000000000000000901"
+    "0000000000000000000002', 'maxItemsTracked', 10, "
+    "'itemDataType', cast(null as int), 'itemDataTypeDDL', 'item INT NOT NULL')"
+)
 FUNCTION_CALLS += [
+    f"approx_top_k_estimate({_ITEMS})",
+    f"approx_top_k_estimate({_ITEMS}, 1)",
     f"hll_sketch_estimate(if(t, {_REGISTERS}, null))",
     f"hll_union({_REGISTERS}, if(t, {_REGISTERS}, null))",
     f"hll_union({_REGISTERS}, if(t, {_REGISTERS}, null), true)",

@@ -1,5 +1,6 @@
 """Calls of aggregates, as they are written."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -7,6 +8,7 @@ from sqlglot import exp
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.aggregates_and_generators import MOST_COLLECTED, NULLS_COUNT
 from streamapp_core.expressions.literals import literal
+from streamapp_core.expressions.typed_sql import Value
 
 _COLLECTED = "array_join(slice(collect_list(a), 1, n), ', ')"
 JOINING = "array_join"
@@ -77,6 +79,17 @@ def aggregate_call(node: exp.Expr) -> AggregateCall:
     if isinstance(node, exp.WithinGroup):
         return replace(_call(aggregate_name(inner), inner), ordering=_ordering(node.args["expression"]))
     return _call(aggregate_name(node), node)
+
+
+def counted(call: AggregateCall, arguments: Sequence[Value], count: int) -> Sequence[Value]:
+    """Return the arguments.
+
+    Raises:
+        Refusal: There are more or less of them.
+    """
+    if len(arguments) != count:
+        raise invalid(f"{call.name} takes other arguments than these {len(arguments)}: docs/expressions.md has them")
+    return arguments
 
 
 def _call(name: str, node: exp.Expr) -> AggregateCall:

@@ -28,7 +28,7 @@ _INSIDE = {
     **dict.fromkeys((TypeKind.MAP, TypeKind.STRUCT), "a field"),
 }
 """What of a value is taken instead of it."""
-_OF_ANY = frozenset({"count", OF_VARIANTS, *ENDS, *COLLECTED, *EXTREMES})
+_OF_ANY = frozenset({"count", "approx_top_k_combine", OF_VARIANTS, *ENDS, *COLLECTED, *EXTREMES})
 """Aggregates of values of any type, but where these are compared."""
 _COMPARED = frozenset({"min", "max", "collect_set"})
 _ROW = Value(INT, "1", 1, simple=True)

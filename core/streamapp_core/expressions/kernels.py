@@ -127,6 +127,12 @@ THETA_ESTIMATE = Kernel("theta_estimate", (BINARY,), BIGINT)
 HLL_ESTIMATE = Kernel("hll_estimate", (BINARY,), BIGINT)
 HLL_OF_BOTH = Kernel("hll_of_both", (BINARY, BINARY, BOOLEAN), BINARY)
 """The union of two sketches, whose sizes may differ or not."""
+FREQUENT_ITEMS = Kernel(
+    "frequent_items",
+    (STRING, BINARY, INT, INT),
+    array_of(struct_of([Column("item", STRING), Column("count", BIGINT)])),
+)
+"""The most frequent items of a type, as texts, of a sketch that tracks so many: so many of them."""
 KLL_COUNT = Kernel("kll_count", (STRING, BINARY), BIGINT)
 """The number of values of a sketch of quantiles; behind the type of the values, as in all of these."""
 KLL_TEXT = Kernel("kll_text", (STRING, BINARY), STRING)
@@ -146,5 +152,5 @@ KERNELS = (
     VARIANT_MEMBERS,
     XML_ESCAPED, XML_VALUES, FROM_XML, SCHEMA_OF_XML, XPATH_NODES, XPATH_TEXT, XPATH_NUMBER, XPATH_CONDITION,
     SORTED_PLACES, WKB, THETA_ESTIMATE, HLL_ESTIMATE, HLL_OF_BOTH,
-    KLL_COUNT, KLL_TEXT, KLL_QUANTILES, KLL_RANKS, KLL_OF_BOTH,
+    FREQUENT_ITEMS, KLL_COUNT, KLL_TEXT, KLL_QUANTILES, KLL_RANKS, KLL_OF_BOTH,
 )  # fmt: skip

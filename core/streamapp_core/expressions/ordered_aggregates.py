@@ -11,6 +11,7 @@ from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, Merge, PartialsBuilder
 from streamapp_core.expressions.select import guarded
 from streamapp_core.expressions.summary_aggregates import extremes
+from streamapp_core.expressions.top_items import item_sketch, top_items
 from streamapp_core.expressions.type_rules import FRACTIONAL
 from streamapp_core.expressions.typed_sql import Value, cast, quoted, text
 from streamapp_core.schema import BINARY, DOUBLE, EVENT_TIME_COLUMN, STRING
@@ -129,4 +130,6 @@ BY_ORDER: Mapping[str, OrderedWriter] = {
     "min_by": partial(_extreme, Merge.LEAST_BY),
     **dict.fromkeys(("listagg", "string_agg"), _joined),
     **dict.fromkeys(COLLECTED, _all),
+    "approx_top_k": top_items,
+    "approx_top_k_accumulate": item_sketch,
 }

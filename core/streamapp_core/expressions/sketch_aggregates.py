@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from streamapp_core.expressions.aggregate_arguments import counted, number_or, whole
-from streamapp_core.expressions.aggregate_calls import AggregateCall
+from streamapp_core.expressions.aggregate_calls import AggregateCall, counted
 from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.number_literals import number_or, whole
 from streamapp_core.expressions.partial_aggregates import PartialsBuilder, SummaryCall
 from streamapp_core.expressions.select import guarded
+from streamapp_core.expressions.top_items import item_sketch_union
 from streamapp_core.expressions.typed_sql import Value
 from streamapp_core.schema import BIGINT, BINARY, INT, STRING, DataType, TypeKind
 
@@ -111,6 +112,7 @@ SKETCHES: Mapping[str, SketchWriter] = {
     "theta_sketch_agg": _theta_of_values,
     "theta_union_agg": _theta_union,
     "theta_intersection_agg": _theta_intersection,
+    "approx_top_k_combine": item_sketch_union,
     "hll_sketch_agg": _hll_of_values,
     "hll_union_agg": _hll_union,
     **{f"kll_sketch_agg_{kind}": _kll_of_values(kind) for kind in _QUANTILES},

@@ -7,11 +7,11 @@ from decimal import Decimal
 from sqlglot import exp
 
 from streamapp_core.data_types import VARIANT, Column, array_of
-from streamapp_core.expressions.aggregate_arguments import MAX_INT, counted, whole
-from streamapp_core.expressions.aggregate_calls import AggregateCall
+from streamapp_core.expressions.aggregate_calls import AggregateCall, counted
 from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.kernels import XXHASH64
+from streamapp_core.expressions.number_literals import MAX_INT, whole
 from streamapp_core.expressions.partial_aggregates import PartialsBuilder, SummaryCall
 from streamapp_core.expressions.percentiles import MAX_FRACTIONS, fractions
 from streamapp_core.expressions.select import guarded

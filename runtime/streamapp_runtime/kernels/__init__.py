@@ -12,6 +12,7 @@ from streamapp_runtime.kernels.cipher_kernels import aes_decrypted, aes_encrypte
 from streamapp_runtime.kernels.csv_kernels import from_csv, to_csv
 from streamapp_runtime.kernels.csv_schemas import csv_values, schema_of_csv
 from streamapp_runtime.kernels.decimal_kernels import decimal_result
+from streamapp_runtime.kernels.frequent_items import frequent_items
 from streamapp_runtime.kernels.hash_kernels import murmur3, xxhash64
 from streamapp_runtime.kernels.hll_sketches import hll_estimate, hll_of_both
 from streamapp_runtime.kernels.json_path_kernels import (
@@ -53,6 +54,7 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.THETA_ESTIMATE: theta_estimate,
     kernels.HLL_ESTIMATE: hll_estimate,
     kernels.HLL_OF_BOTH: hll_of_both,
+    kernels.FREQUENT_ITEMS: frequent_items,
     kernels.KLL_COUNT: kll_count,
     kernels.KLL_TEXT: kll_text,
     kernels.KLL_QUANTILES: kll_quantiles,

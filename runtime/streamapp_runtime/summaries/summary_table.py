@@ -14,6 +14,7 @@ from streamapp_runtime.summaries.numeric_histogram import NumericHistogram
 from streamapp_runtime.summaries.quantiles import Quantiles
 from streamapp_runtime.summaries.summary import Summary
 from streamapp_runtime.summaries.theta_summaries import ThetaIntersection, ThetaOfValues, ThetaUnion
+from streamapp_runtime.summaries.top_items import ItemSketch, ItemSketchUnion, TopItems
 from streamapp_runtime.summaries.variant_schemas import TypeOfVariants
 
 _SUMMARIES: Mapping[str, Callable[..., Summary]] = {
@@ -28,6 +29,9 @@ _SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "hll_union": HllUnion,
     "kll_of_values": KllOfValues,
     "kll_merge": KllMerge,
+    "item_sketch": ItemSketch,
+    "item_sketch_union": ItemSketchUnion,
+    "top_items": TopItems,
     "most_frequent": MostFrequent,
     "numeric_histogram": NumericHistogram,
     "quantiles": Quantiles,

@@ -1,5 +1,6 @@
 """Summaries: what comes out does not depend on batches and on restarts, and is what their definitions say."""
 
+import collections
 import functools
 import json
 import math
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamapp_runtime.kernels.frequent_items import read_items
 from streamapp_runtime.kernels.hll_sketches import hll_estimate, hll_of_both, is_hll
 from streamapp_runtime.kernels.kll_sketches import read_kll
 from streamapp_runtime.kernels.theta_sketches import read_sketch
@@ -24,6 +26,11 @@ BYTES = st.binary(max_size=5)
 
 def HLL(logarithm, start, count):  # noqa: N802
     return summary_of("hll_of_values", (logarithm,)).add(None, range(start, start + count))
+
+
+def ITEMS(values):  # noqa: N802
+    summary = summary_of("item_sketch", ("int", 5, "item INT NOT NULL"))
+    return summary.result(summary.add(None, [(value,) for value in values]) if values else None)
 
 
 def KLL(k, values):  # noqa: N802
@@ -45,6 +52,9 @@ SUMMARIES = {
     ("theta_of_values", (4, "int")): st.integers(0, 60),
     ("theta_of_values", (4, "string")): st.text(max_size=20),
     ("quantiles", ("int", 2, 0.5, 0.1)): WHOLE,
+    ("item_sketch", ("int", 5, "item INT NOT NULL")): st.tuples(st.none() | st.integers(0, 30)),
+    ("item_sketch_union", ("int", 0, "item INT NOT NULL")): st.builds(ITEMS, st.lists(st.integers(0, 30))),
+    ("top_items", ("string", 3, 2)): st.tuples(st.text(max_size=1)),
     ("hll_of_values", (4,)): st.integers(0, 60),
     ("hll_of_values", (8,)): st.text(max_size=3),
     ("hll_union", (1,)): st.builds(HLL, st.sampled_from([4, 5, 8, 10]), st.integers(0, 60), st.integers(0, 99)),
@@ -207,3 +217,30 @@ def test_ranks_of_many_values_are_as_near_as_the_accuracy_says(order, parts):
     for value in range(0, 30_000, 1000):
         assert abs(sketch.rank(value) - value / 30_000) < 0.0133
         assert abs(sketch.quantile(value / 30_000) - value) < 0.0133 * 30_000
+
+
+@given(
+    values=st.lists(st.integers(0, 30), max_size=60),
+    changed=st.dictionaries(st.integers(0, 60), st.integers(0, 255), max_size=3),
+    cut=st.integers(0, 300),
+)
+def test_what_is_no_sketch_of_items_gives_null(values, changed, cut):
+    sketch, *rest = ITEMS(values)
+    bytes_ = bytes(changed.get(at, byte) for at, byte in enumerate(sketch))[:cut]
+    read = read_items("int", bytes_)
+    summary = summary_of("item_sketch_union", ("int", 9, "item INT NOT NULL"))
+    state = stored(summary.add(summary.add(None, [(sketch, *rest)]), [(bytes_, *rest)]))
+    assert (summary.result(summary.merge(state, stored(state))) is None) == (read is None)
+
+
+@given(st.lists(st.none() | st.integers(0, 40), min_size=1, max_size=300))
+def test_no_item_is_counted_too_often_and_none_that_is_frequent_enough_is_lost(values):
+    summary = summary_of("top_items", ("int", 9, 9))
+    state = summary.add(None, [(value,) for value in values])
+    counts = collections.Counter(values)
+    sketch = read_items("int", summary_of("item_sketch", ("int", 9, "")).result(state)[0])
+    found = dict(summary.result(state))
+    for item, count in found.items():
+        assert counts[item] <= count <= counts[item] + sketch.offset
+    if not sketch.offset:
+        assert sorted(found.values()) == sorted(counts.values())[-9:]

@@ -153,6 +153,14 @@ AGGREGATES = (
         "none. Kept are 4096 hashes of 8 bytes, or 2 to the power of the number (4 to 16). Slow for texts and bytes.",
     ),
     Special(
+        ("approx_top_k", "approx_top_k_accumulate", "approx_top_k_combine"),
+        "approx_top_k(a), approx_top_k(a, 5, 10000), approx_top_k_accumulate(a, 10000), approx_top_k_combine(b)",
+        "array<struct<item,count>>; a struct",
+        "The most frequent items (5, or so many), nulls too, and how often each came, about; exactly, as long as there "
+        "are no more items than are tracked (10000, up to 1000000). The others keep the sketch: approx_top_k_estimate "
+        "finds the items, combine counts those of several. Not of floating numbers and decimals. Slow.",
+    ),
+    Special(
         ("hll_sketch_agg", "hll_union_agg"),
         "hll_sketch_agg(a), hll_sketch_agg(a, 10), hll_union_agg(b), hll_union_agg(b, true)",
         "binary",

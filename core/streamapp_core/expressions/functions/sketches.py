@@ -6,6 +6,7 @@ from streamapp_core.data_types import array_of
 from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
+from streamapp_core.expressions.functions.item_sketches import found_items
 from streamapp_core.expressions.kernels import (
     HLL_ESTIMATE,
     HLL_OF_BOTH,
@@ -100,6 +101,15 @@ def _functions_of_quantiles(kind: str) -> tuple[Function, ...]:
 
 
 SKETCHES = (
+    Function(
+        name="approx_top_k_estimate",
+        parameters=(Parameter("sketch", Accepts.ANY), Parameter("count", Accepts.WHOLE)),
+        optional=1,
+        result="array<struct<item,count>>",
+        doc="The most frequent items (5, or so many) of a sketch of `approx_top_k_accumulate`, and how often each "
+        "came, about; null of other bytes, and if more are asked for than are tracked. Slow.",
+        write=found_items,
+    ),
     Function(
         name="hll_sketch_estimate",
         parameters=(_SKETCH,),
