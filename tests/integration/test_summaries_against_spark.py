@@ -40,6 +40,12 @@ theta_sketch_agg(i, 4); theta_sketch_agg(b, 5); theta_sketch_agg(d, 4); theta_sk
 approx_top_k(i, 4); approx_top_k(s, 10, 12); approx_top_k(t) filter (where i > 0); approx_top_k(tinyint(i % 50), 2, 3)
 approx_top_k_accumulate(i % 20, 3); approx_top_k_accumulate(s, 5); approx_top_k_accumulate(t) filter (where t)
 approx_top_k_estimate(approx_top_k_accumulate(b, 9), 9); approx_top_k_estimate(approx_top_k_accumulate(s))
+tuple_sketch_estimate_double(tuple_sketch_agg_double(s, b, 4))
+tuple_sketch_theta_double(tuple_sketch_agg_double(i, i, 4)); tuple_sketch_agg_double(i % 1, i) filter (where t)
+tuple_sketch_summary_double(tuple_sketch_agg_double(d, i, 4, 'max'), 'min')
+tuple_sketch_summary_integer(tuple_sketch_agg_integer(x, i, 5))
+tuple_sketch_estimate_integer(tuple_sketch_agg_integer(b, i))
+tuple_sketch_summary_integer(tuple_sketch_agg_integer(i % 9, b), 'max')
 hll_sketch_agg(i, 4); hll_sketch_agg(b, 8); hll_sketch_agg(s); hll_sketch_agg(i % 50, 7) filter (where t)
 hll_sketch_estimate(hll_sketch_agg(b, 5)); hll_union(hll_sketch_agg(i, 4), hll_sketch_agg(b, 4))
 kll_sketch_agg_bigint(i); kll_sketch_agg_bigint(b, 300); kll_sketch_agg_double(d)
@@ -128,6 +134,30 @@ def test_sketches_of_items_are_combined_as_in_spark(spark, items, tracked):
     schema = parse_schema("x struct<sketch:binary,maxItemsTracked:int,itemDataType:string,itemDataTypeDDL:string>")
     with SqlEngine() as engine:
         aggregation = check_aggregate(", ".join(select), [], schema)
+        assert aggregates.computed(engine, aggregation, aggregates.split(sketches, 2)).to_pylist() == theirs
+
+
+@settings(max_examples=5, deadline=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck])
+@given(
+    keys=st.lists(st.lists(st.integers(0, 40), max_size=60), min_size=1, max_size=4),
+    mode=st.sampled_from(["sum", "min", "max", "alwaysone"]),
+)
+def test_tuple_sketches_of_sketches_are_sparks(spark, keys, mode):
+    made = "tuple_sketch_agg_double(k, k / 4d, 5) as d", "tuple_sketch_agg_integer(k, k - 20, 4, 'max') as i"
+    frames = [spark.createDataFrame(pa.table({"k": pa.array(some, pa.int64())})).coalesce(1) for some in keys]
+    sketches = pa.concat_tables([frame.selectExpr(*made).toArrow() for frame in frames])
+    united = f"tuple_union_agg_double(d, 4, '{mode}')", f"tuple_intersection_agg_double(d, '{mode}')"
+    whole = f"tuple_union_agg_integer(i, 5, '{mode}')", f"tuple_intersection_agg_integer(i, '{mode}')"
+    texts = [
+        f"tuple_sketch_{asked}_{kind}({text})"
+        for kind, aggregated in (("double", united), ("integer", whole))
+        for text in aggregated
+        for asked in ("estimate", "summary", "theta")
+    ]
+    select = [f"{text} as c{at}" for at, text in enumerate(texts)]
+    theirs = spark.createDataFrame(sketches).coalesce(1).selectExpr(*select).toArrow().to_pylist()
+    with SqlEngine() as engine:
+        aggregation = check_aggregate(", ".join(select), [], parse_schema("d binary, i binary"))
         assert aggregates.computed(engine, aggregation, aggregates.split(sketches, 2)).to_pylist() == theirs
 
 

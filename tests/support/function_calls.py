@@ -499,6 +499,17 @@ FUNCTION_CALLS += [
     f"hll_union({_REGISTERS}, if(t, {_REGISTERS}, null))",
     f"hll_union({_REGISTERS}, if(t, {_REGISTERS}, null), true)",
 ]
+_TUPLES = {
+    "double": "X'01030901000ACC9315F97DCBBD86A105000000000000004000'",
+    "integer": "X'01030901000ACC9315F97DCBBD86A105FEFFFFFF00'",
+}
+for _kind, _sketch in _TUPLES.items():
+    FUNCTION_CALLS += [
+        f"tuple_sketch_estimate_{_kind}(if(t, {_sketch}, null))",
+        f"tuple_sketch_summary_{_kind}(if(t, {_sketch}, null))",
+        f"tuple_sketch_summary_{_kind}({_sketch}, 'alwaysone')",
+        f"tuple_sketch_theta_{_kind}(if(t, {_sketch}, null))",
+    ]
 for _kind, _sketch in _QUANTILES.items():
     FUNCTION_CALLS += [
         f"kll_sketch_get_n_{_kind}(if(t, {_sketch}, null))",

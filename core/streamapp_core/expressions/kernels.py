@@ -133,6 +133,11 @@ FREQUENT_ITEMS = Kernel(
     array_of(struct_of([Column("item", STRING), Column("count", BIGINT)])),
 )
 """The most frequent items of a type, as texts, of a sketch that tracks so many: so many of them."""
+TUPLE_ESTIMATE = Kernel("tuple_estimate", (STRING, BINARY), DOUBLE)
+"""The number of keys of a tuple sketch; behind the type of its numbers, as in all of these."""
+TUPLE_SHARE = Kernel("tuple_share", (STRING, BINARY), DOUBLE)
+TUPLE_TOTAL = Kernel("tuple_total", (STRING, BINARY, STRING), STRING)
+"""The numbers of a sketch put together: summed up, the least or the greatest, or their count."""
 KLL_COUNT = Kernel("kll_count", (STRING, BINARY), BIGINT)
 """The number of values of a sketch of quantiles; behind the type of the values, as in all of these."""
 KLL_TEXT = Kernel("kll_text", (STRING, BINARY), STRING)
@@ -152,5 +157,6 @@ KERNELS = (
     VARIANT_MEMBERS,
     XML_ESCAPED, XML_VALUES, FROM_XML, SCHEMA_OF_XML, XPATH_NODES, XPATH_TEXT, XPATH_NUMBER, XPATH_CONDITION,
     SORTED_PLACES, WKB, THETA_ESTIMATE, HLL_ESTIMATE, HLL_OF_BOTH,
-    FREQUENT_ITEMS, KLL_COUNT, KLL_TEXT, KLL_QUANTILES, KLL_RANKS, KLL_OF_BOTH,
+    TUPLE_ESTIMATE, TUPLE_SHARE, TUPLE_TOTAL, FREQUENT_ITEMS,
+    KLL_COUNT, KLL_TEXT, KLL_QUANTILES, KLL_RANKS, KLL_OF_BOTH,
 )  # fmt: skip

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.expressions.aggregate_calls import AggregateCall, counted
-from streamapp_core.expressions.conversions import converted
+from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.functions.tuple_sketches import TUPLE_MODES, TUPLE_NUMBERS, tuple_mode
 from streamapp_core.expressions.number_literals import number_or, whole
 from streamapp_core.expressions.partial_aggregates import PartialsBuilder, SummaryCall
 from streamapp_core.expressions.select import guarded
@@ -86,6 +87,52 @@ def _kll_merge(kind: str) -> SketchWriter:
     return write
 
 
+def _tuples_of_values(kind: str) -> SketchWriter:
+    def write(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
+        if not 2 <= len(arguments) <= 4:  # noqa: PLR2004
+            raise invalid(f"{call.name} takes a key, a number, perhaps a logarithm from 4 to 16, and perhaps a mode")
+        key, number, *_ = arguments
+        logarithm, mode = _size_and_mode(call, arguments[2:])
+        if key.type is None or key.kind not in _HASHED:
+            raise Refusal(f"the key of {call.name} is int, bigint, float, double, string or binary, got {key.type}")
+        summary = implied(number, TUPLE_NUMBERS[kind])
+        names = guarded(key), guarded(summary)
+        pair = f"CASE WHEN {names[0]} IS NOT NULL AND {names[1]} IS NOT NULL"
+        pair += f" THEN {{'key': {names[0]}, 'number': {names[1]}}} END"
+        return builder.add_summary(
+            BINARY, pair, SummaryCall("tuples_of_values", (kind, mode, logarithm, key.type.kind.value))
+        )
+
+    return write
+
+
+def _tuple_union(kind: str) -> SketchWriter:
+    def write(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
+        logarithm, mode = _size_and_mode(call, arguments[1:])
+        return builder.add_summary(
+            BINARY, _sketch(call, arguments[0]), SummaryCall("tuple_union", (kind, mode, logarithm))
+        )
+
+    return write
+
+
+def _tuple_intersection(kind: str) -> SketchWriter:
+    def write(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
+        if len(arguments) > 2:  # noqa: PLR2004
+            raise invalid(f"{call.name} takes a sketch, and perhaps a mode: {', '.join(TUPLE_MODES)}")
+        mode = tuple_mode(call.name, arguments[1] if len(arguments) > 1 else None)
+        return builder.add_summary(BINARY, _sketch(call, arguments[0]), SummaryCall("tuple_intersection", (kind, mode)))
+
+    return write
+
+
+def _size_and_mode(call: AggregateCall, arguments: Sequence[Value]) -> tuple[int, str]:
+    if len(arguments) > 2 or (arguments and not whole(arguments[0], *_LOGARITHMS)):  # noqa: PLR2004
+        raise invalid(f"{call.name} keeps 2 to the power of a number from 4 to 16 of hashes; behind it is a mode")
+    mode = tuple_mode(call.name, arguments[1] if len(arguments) > 1 else None)
+    return number_or(arguments, 0, _LOGARITHM), mode
+
+
 def _accuracy(call: AggregateCall, arguments: Sequence[Value], default: int) -> int:
     if len(arguments) > 2 or (len(arguments) > 1 and not whole(arguments[1], *_ACCURACIES)):  # noqa: PLR2004
         least, most = _ACCURACIES
@@ -115,6 +162,9 @@ SKETCHES: Mapping[str, SketchWriter] = {
     "approx_top_k_combine": item_sketch_union,
     "hll_sketch_agg": _hll_of_values,
     "hll_union_agg": _hll_union,
+    **{f"tuple_sketch_agg_{kind}": _tuples_of_values(kind) for kind in TUPLE_NUMBERS},
+    **{f"tuple_union_agg_{kind}": _tuple_union(kind) for kind in TUPLE_NUMBERS},
+    **{f"tuple_intersection_agg_{kind}": _tuple_intersection(kind) for kind in TUPLE_NUMBERS},
     **{f"kll_sketch_agg_{kind}": _kll_of_values(kind) for kind in _QUANTILES},
     **{f"kll_merge_agg_{kind}": _kll_merge(kind) for kind in _QUANTILES},
 }

@@ -29,6 +29,7 @@ from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_
 from streamapp_runtime.kernels.sort_kernels import sorted_places
 from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
 from streamapp_runtime.kernels.theta_sketches import theta_estimate
+from streamapp_runtime.kernels.tuple_sketches import tuple_estimate, tuple_share, tuple_total
 from streamapp_runtime.kernels.url_kernels import url_part
 from streamapp_runtime.kernels.variant_kernels import (
     made_variant,
@@ -55,6 +56,9 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.HLL_ESTIMATE: hll_estimate,
     kernels.HLL_OF_BOTH: hll_of_both,
     kernels.FREQUENT_ITEMS: frequent_items,
+    kernels.TUPLE_ESTIMATE: tuple_estimate,
+    kernels.TUPLE_SHARE: tuple_share,
+    kernels.TUPLE_TOTAL: tuple_total,
     kernels.KLL_COUNT: kll_count,
     kernels.KLL_TEXT: kll_text,
     kernels.KLL_QUANTILES: kll_quantiles,

@@ -15,6 +15,7 @@ from streamapp_runtime.summaries.quantiles import Quantiles
 from streamapp_runtime.summaries.summary import Summary
 from streamapp_runtime.summaries.theta_summaries import ThetaIntersection, ThetaOfValues, ThetaUnion
 from streamapp_runtime.summaries.top_items import ItemSketch, ItemSketchUnion, TopItems
+from streamapp_runtime.summaries.tuple_summaries import TupleIntersection, TuplesOfValues, TupleUnion
 from streamapp_runtime.summaries.variant_schemas import TypeOfVariants
 
 _SUMMARIES: Mapping[str, Callable[..., Summary]] = {
@@ -37,6 +38,9 @@ _SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "quantiles": Quantiles,
     "theta_of_values": ThetaOfValues,
     "theta_union": ThetaUnion,
+    "tuples_of_values": TuplesOfValues,
+    "tuple_union": TupleUnion,
+    "tuple_intersection": TupleIntersection,
     "type_of_variants": TypeOfVariants,
     "theta_intersection": ThetaIntersection,
 }

@@ -15,6 +15,7 @@ from streamapp_runtime.kernels.frequent_items import read_items
 from streamapp_runtime.kernels.hll_sketches import hll_estimate, hll_of_both, is_hll
 from streamapp_runtime.kernels.kll_sketches import read_kll
 from streamapp_runtime.kernels.theta_sketches import read_sketch
+from streamapp_runtime.kernels.tuple_sketches import read_tuples
 from streamapp_runtime.kernels.variant_kernels import parsed_variant, schema_of_variant
 from streamapp_runtime.rows.row_codec import decode_row, encode_row
 from streamapp_runtime.summaries import summary_of
@@ -31,6 +32,11 @@ def HLL(logarithm, start, count):  # noqa: N802
 def ITEMS(values):  # noqa: N802
     summary = summary_of("item_sketch", ("int", 5, "item INT NOT NULL"))
     return summary.result(summary.add(None, [(value,) for value in values]) if values else None)
+
+
+def TUPLES(keys):  # noqa: N802
+    summary = summary_of("tuples_of_values", ("integer", "sum", 5, "int"))
+    return summary.result(summary.add(None, [(key, key * 2**25) for key in keys]))
 
 
 def KLL(k, values):  # noqa: N802
@@ -55,6 +61,10 @@ SUMMARIES = {
     ("item_sketch", ("int", 5, "item INT NOT NULL")): st.tuples(st.none() | st.integers(0, 30)),
     ("item_sketch_union", ("int", 0, "item INT NOT NULL")): st.builds(ITEMS, st.lists(st.integers(0, 30))),
     ("top_items", ("string", 3, 2)): st.tuples(st.text(max_size=1)),
+    ("tuples_of_values", ("double", "sum", 4, "int")): st.tuples(st.integers(0, 60), st.floats(-9, 9)),
+    ("tuples_of_values", ("integer", "max", 4, "string")): st.tuples(st.text(max_size=1), WHOLE),
+    ("tuple_union", ("integer", "sum", 4)): st.builds(TUPLES, st.lists(st.integers(0, 60))),
+    ("tuple_intersection", ("integer", "min")): st.builds(TUPLES, st.lists(st.integers(0, 9))),
     ("hll_of_values", (4,)): st.integers(0, 60),
     ("hll_of_values", (8,)): st.text(max_size=3),
     ("hll_union", (1,)): st.builds(HLL, st.sampled_from([4, 5, 8, 10]), st.integers(0, 60), st.integers(0, 99)),
@@ -244,3 +254,17 @@ def test_no_item_is_counted_too_often_and_none_that_is_frequent_enough_is_lost(v
         assert counts[item] <= count <= counts[item] + sketch.offset
     if not sketch.offset:
         assert sorted(found.values()) == sorted(counts.values())[-9:]
+
+
+@given(
+    sketch=st.builds(TUPLES, st.lists(st.integers(0, 60), max_size=50)),
+    changed=st.dictionaries(st.integers(0, 60), st.integers(0, 255), max_size=3),
+    cut=st.integers(0, 600),
+)
+def test_what_is_no_tuple_sketch_gives_null(sketch, changed, cut):
+    bytes_ = bytes(changed.get(at, byte) for at, byte in enumerate(sketch))[:cut]
+    read = read_tuples("integer", bytes_)
+    for call in (("tuple_union", ("integer", "sum", 4)), ("tuple_intersection", ("integer", "sum"))):
+        summary = summary_of(*call)
+        state = stored(summary.add(summary.add(None, [sketch]), [bytes_]))
+        assert (summary.result(summary.merge(state, state)) is None) == (read is None)

@@ -169,6 +169,17 @@ AGGREGATES = (
         "number (4 to 21). What they estimate: hll_sketch_estimate.",
     ),
     Special(
+        tuple(
+            f"tuple_{what}_agg_{kind}" for what in ("sketch", "union", "intersection") for kind in ("double", "integer")
+        ),
+        "tuple_sketch_agg_double(key, a, 12, 'sum'), tuple_union_agg_double(b), tuple_intersection_agg_double(b), ...",
+        "binary",
+        "The tuple sketch of keys with a double (or int: tuple_sketch_agg_integer) for each, the union and the "
+        "intersection of sketches; null where one is none. Numbers of a key are summed up, or put together by the mode "
+        "'min', 'max' or 'alwaysone'. Kept are 4096 keys of 16 bytes, or 2 to the power of the number (4 to 16). Slow "
+        "for texts and bytes. What they estimate: tuple_sketch_estimate_double, tuple_sketch_summary_double.",
+    ),
+    Special(
         tuple(f"kll_{what}_agg_{kind}" for what in ("sketch", "merge") for kind in ("bigint", "float", "double")),
         "kll_sketch_agg_bigint(a), kll_sketch_agg_double(a, 400), kll_merge_agg_bigint(b), ...",
         "binary",

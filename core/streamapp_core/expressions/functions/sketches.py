@@ -7,6 +7,7 @@ from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.item_sketches import found_items
+from streamapp_core.expressions.functions.tuple_sketches import TUPLE_SKETCHES
 from streamapp_core.expressions.kernels import (
     HLL_ESTIMATE,
     HLL_OF_BOTH,
@@ -133,5 +134,6 @@ SKETCHES = (
         doc="About how many different values a theta sketch has (see the aggregates); null of other bytes. Slow.",
         write=lambda value: Value(BIGINT, THETA_ESTIMATE.over(value.sql)),
     ),
+    *TUPLE_SKETCHES,
     *(function for kind in _QUANTILES for function in _functions_of_quantiles(kind)),
 )
