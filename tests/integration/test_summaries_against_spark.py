@@ -72,7 +72,7 @@ def spark():
 
 
 @settings(
-    max_examples=15,
+    max_examples=10,
     deadline=None,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

@@ -9,7 +9,7 @@ from streamapp_core.data_types import INTERVALS, NESTED, SPATIAL, VARIANT
 from streamapp_core.expressions import nested_values, text_formats
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.interval_values import cast_interval, interval_of_number, text_of_interval
-from streamapp_core.expressions.moment_words import moment_text
+from streamapp_core.expressions.moment_words import moment_text, timestamp_text
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, as_decimal
 from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
 from streamapp_core.expressions.variant_values import from_variant, to_variant
@@ -285,7 +285,7 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("string", TypeKind.DECIMAL): lambda v, t: text_formats.decimal_from_text(v.sql, t),
     ("string", TypeKind.BOOLEAN): lambda v, _: text_formats.boolean_from_text(v),
     ("string", TypeKind.DATE): lambda v, _: text_formats.date_from_text(moment_text(v)),
-    ("string", TypeKind.TIMESTAMP): lambda v, _: text_formats.timestamp_from_text(moment_text(v)),
+    ("string", TypeKind.TIMESTAMP): lambda v, _: text_formats.timestamp_from_text(timestamp_text(v)),
     ("string", TypeKind.BINARY): lambda v, _: f"encode({v.sql})",
     ("whole", TypeKind.TINYINT): _whole_to_whole,
     ("whole", TypeKind.SMALLINT): _whole_to_whole,

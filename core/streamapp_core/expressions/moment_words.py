@@ -1,4 +1,4 @@
-"""Words that Spark takes for moments in literals, though not in data: `epoch`, and those of the present time."""
+"""Literals that Spark takes for moments by the present time, and `epoch`, which it does not take in data."""
 
 import re
 
@@ -6,6 +6,22 @@ from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.typed_sql import Value
 
 _WORD = re.compile(r"\s*(epoch|now|today|tomorrow|yesterday)(\s+\S.*)?\s*", re.IGNORECASE | re.DOTALL)
+
+_TIME = re.compile(r"\s*(T\d|\d\d?:)")
+
+
+def timestamp_text(value: Value) -> str:
+    """Return the SQL of a text that is read as a timestamp, as `moment_text` does.
+
+    Raises:
+        Refusal: It is a literal that depends on the present time.
+    """
+    if isinstance(value.literal, str) and _TIME.match(value.literal):
+        raise invalid(
+            f"'{value.literal}' has no date: that of the present day would give another result when the same rows are "
+            "read again; write the date, too"
+        )
+    return moment_text(value)
 
 
 def moment_text(value: Value) -> str:

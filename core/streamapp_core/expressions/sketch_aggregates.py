@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from streamapp_core.expressions.aggregate_calls import AggregateCall, counted
 from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.functions.tuple_sketches import TUPLE_MODES, TUPLE_NUMBERS, tuple_mode
+from streamapp_core.expressions.functions.tuple_functions import TUPLE_MODES, TUPLE_NUMBERS, tuple_mode
 from streamapp_core.expressions.number_literals import number_or, whole
 from streamapp_core.expressions.partial_aggregates import PartialsBuilder, SummaryCall
 from streamapp_core.expressions.select import guarded

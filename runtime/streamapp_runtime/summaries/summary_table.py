@@ -8,13 +8,13 @@ from streamapp_runtime.summaries.distinct_estimate import DistinctEstimate
 from streamapp_runtime.summaries.distinct_values import DistinctValues
 from streamapp_runtime.summaries.greatest_values import GreatestValues
 from streamapp_runtime.summaries.hll_summaries import HllOfValues, HllUnion
+from streamapp_runtime.summaries.item_summaries import ItemSketch, ItemSketchUnion, TopItems
 from streamapp_runtime.summaries.kll_summaries import KllMerge, KllOfValues
 from streamapp_runtime.summaries.most_frequent import MostFrequent
 from streamapp_runtime.summaries.numeric_histogram import NumericHistogram
 from streamapp_runtime.summaries.quantiles import Quantiles
 from streamapp_runtime.summaries.summary import Summary
 from streamapp_runtime.summaries.theta_summaries import ThetaIntersection, ThetaOfValues, ThetaUnion
-from streamapp_runtime.summaries.top_items import ItemSketch, ItemSketchUnion, TopItems
 from streamapp_runtime.summaries.tuple_summaries import TupleIntersection, TuplesOfValues, TupleUnion
 from streamapp_runtime.summaries.variant_schemas import TypeOfVariants
 

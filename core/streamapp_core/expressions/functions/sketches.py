@@ -7,7 +7,7 @@ from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.item_sketches import found_items
-from streamapp_core.expressions.functions.tuple_sketches import TUPLE_SKETCHES
+from streamapp_core.expressions.functions.tuple_functions import TUPLE_SKETCHES
 from streamapp_core.expressions.kernels import (
     HLL_ESTIMATE,
     HLL_OF_BOTH,
