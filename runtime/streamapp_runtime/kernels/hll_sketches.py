@@ -15,8 +15,8 @@ _EMPTY, _COMPACT, _UNFINISHED = 4, 8, 32
 _LIST, _SET, _REGISTERS = 0, 1, 2
 _WORDS = {_LIST: 2, _SET: 3, _REGISTERS: 10}
 _STARTS = {_LIST: 8, _SET: 12, _REGISTERS: 40}
-_LEAST_COUNT = 32
-"""Where a sketch has the number of its least registers."""
+_LEAST, _LEAST_COUNT = 6, 32
+"""Where a sketch has its least register, and the number of those that are as small, before that of exceptions."""
 _LIST_SIZE, _SET_BITS, _LEAST_OF_SETS, _VALUE_BITS, _MOST_ZEROS = 8, 5, 8, 26, 63
 _KEY = (1 << _VALUE_BITS) - 1
 
@@ -34,7 +34,15 @@ def is_hll(data: bytes) -> bool:
     mode, kind = data[7] & 3, data[7] >> 2
     if kind != _TYPE or data[0] != _WORDS.get(mode) or data[5] & _UNFINISHED or len(data) < _STARTS[mode]:
         return False
-    return _sound_registers(data) if mode == _REGISTERS else _sound_coupons(data, mode)
+    return (_sound_registers(data) if mode == _REGISTERS else _sound_coupons(data, mode)) and _is_read(data)
+
+
+def _is_read(data: bytes) -> bool:
+    try:
+        hll_sketch.deserialize(data).get_estimate()
+    except (IndexError, RuntimeError, ValueError):
+        return False
+    return True
 
 
 def _sound_registers(data: bytes) -> bool:
@@ -43,7 +51,8 @@ def _sound_registers(data: bytes) -> bool:
     size = 1 << data[3]
     if len(registers) != size or not np.isfinite(sums).all() or sums[0] < 0 or not 0 < sums[1] + sums[2] <= size:
         return False
-    return bool((registers <= _MOST_ZEROS).all() and np.frombuffer(data, "<u4", 1, _LEAST_COUNT)[0] <= size)
+    least, exceptions = np.frombuffer(data, "<u4", 2, _LEAST_COUNT)
+    return bool((registers <= _MOST_ZEROS).all() and least <= size and not exceptions and data[_LEAST] <= _MOST_ZEROS)
 
 
 def _sound_coupons(data: bytes, mode: int) -> bool:
