@@ -68,7 +68,8 @@ class AppTestPrinter:
             alike.setdefault((failure.failed, failure.differences), []).append(failure)
         for same in alike.values():
             self._print_failure(same[0], self._where(same))
-        if len(failures) < len(self._circumstances) or len(alike) > 1:
+        outcomes = {(bool(failure.failed), failure.differences) for failure in failures}
+        if len(failures) < len(self._circumstances) or len(outcomes) > 1:
             self._console.print("  The results are not the same in all circumstances: they depend on chance.")
 
     def _where(self, failures: Sequence[RunResult]) -> str:

@@ -156,7 +156,7 @@ def _unknown_fields(path: str, fields: Row, types: dict[str, DataType]) -> Itera
             yield Problem(
                 path=f"{path}.{name}",
                 code=ProblemCode.UNKNOWN_COLUMN,
-                message=f"there is no `{name}`{did_you_mean(name, list(types))}; there are {', '.join(types)}",
+                message=f"there is no `{name}` among {', '.join(types)}{did_you_mean(name, list(types))}",
             )
             continue
         yield from _unknown_inside(f"{path}.{name}", value, types[name])
@@ -178,7 +178,7 @@ def _unknown(path: str, name: str, known: Sequence[str], what: str) -> Problem:
     return Problem(
         path=path,
         code=ProblemCode.UNKNOWN_STREAM,
-        message=f"`{name}` {what}{did_you_mean(name, known)}; there are {', '.join(known) or 'none'}",
+        message=f"`{name}` {what}; there are {', '.join(known) or 'none'}{did_you_mean(name, known)}",
     )
 
 

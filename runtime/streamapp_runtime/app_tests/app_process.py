@@ -78,9 +78,10 @@ class AppProcess:
         self._process.close()
         if code == -signal.SIGKILL:
             return Outcome(killed=True)
-        if code != 0:
+        if code:
             printed = (self._state / _LOG).read_text(errors="replace")[-_LOG_SHOWN:]
-            return Outcome(failed=f"its process ended with {code}: {printed}")
+            ended = "with exit code" if code > 0 else "by signal"
+            return Outcome(failed=f"its process ended {ended} {abs(code)}; it printed: {printed or 'nothing'}")
         return _decode((self._state / _OUTCOME).read_bytes())
 
     def stop(self) -> None:

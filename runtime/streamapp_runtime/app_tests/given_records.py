@@ -21,7 +21,7 @@ from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import descriptor
 from streamapp_runtime.app_tests.debezium_records import debezium_record
-from streamapp_runtime.app_tests.json_rows import json_line, read_rows
+from streamapp_runtime.app_tests.json_rows import json_line, read_rows, value_problems
 from streamapp_runtime.rows.partitioning import key_bytes
 from streamapp_runtime.rows.record_keys import record_key
 from streamapp_systems.arrow_types import arrow_schema
@@ -64,8 +64,8 @@ def read_given(rows: Sequence[PlacedRow], stream: PlannedStream) -> tuple[list[G
     problems: list[Problem] = []
     lines = [json_line({name: value for name, value in row.row.items() if name != CHANGE_COLUMN}) for row in rows]
     for placed, line, row in zip(rows, lines, read_rows(lines, dated), strict=True):
+        problems += value_problems(placed, row, dated)
         if isinstance(row, UnreadableRow):
-            problems.append(Problem(path=placed.path, code=ProblemCode.TYPE_MISMATCH, message=row.reason))
             records.append(None)
             continue
         (values,) = row.to_pylist()

@@ -12,11 +12,11 @@ from streamapp_core.app_tests.tested_app import build_tested_app
 from streamapp_core.app_tests.tested_outputs import find_output
 from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
-from streamapp_core.problems import Problem, ProblemCode, sorted_problems
+from streamapp_core.problems import Problem, sorted_problems
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp, parse_document
 from streamapp_runtime.app_tests.given_records import GivenRecord, find_late_rows, read_given
-from streamapp_runtime.app_tests.json_rows import compared_row, json_line, read_rows
+from streamapp_runtime.app_tests.json_rows import compared_row, json_line, read_rows, value_problems
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.expansion_algorithms import installed_algorithm
 from streamapp_systems.file.file_chunks import UnreadableRow
@@ -114,9 +114,9 @@ def _expected(path: str, test: AppTest, name: str, plan: Plan, problems: list[Pr
     if schema is None:
         return
     rows = expected_rows(path, test, name)
-    read = read_rows([json_line(row.row) for row in rows], arrow_schema(schema))
+    columns = arrow_schema(schema)
+    read = read_rows([json_line(row.row) for row in rows], columns)
     for placed, row in zip(rows, read, strict=True):
-        if isinstance(row, UnreadableRow):
-            problems.append(Problem(path=placed.path, code=ProblemCode.TYPE_MISMATCH, message=row.reason))
-        else:
+        problems += value_problems(placed, row, columns)
+        if not isinstance(row, UnreadableRow):
             yield compared_row(row)

@@ -32,7 +32,10 @@ APP = {
                 "schema": "item string, n int, at timestamp, place struct<x:int>",
                 "eventTime": {"column": "at", "maxOutOfOrderness": "1m"},
             },
-            "undated": {"system": "files", "schema": "item string, n int"},
+            "undated": {
+                "system": "files",
+                "schema": "item string, n int, price decimal(20,2), held struct<prices:array<decimal(20,2)>>",
+            },
             "sales": {"system": "kafka"},
             "totals": {"system": "kafka", "key": "item"},
             "copies": {"system": "files"},
@@ -92,7 +95,16 @@ CASES = [
     (given(sales=[]), {"tests[0].given.sales": "UnknownStream"}),
     (given(orders=[{"m": 1}]), {"tests[0].given.orders[0].m": "UnknownColumn"}),
     (given(orders=[{"place": {"y": 1}}]), {"tests[0].given.orders[0].place.y": "UnknownColumn"}),
-    (given(orders=[[], [{"n": "many"}]]), {"tests[0].given.orders[1][0]": "TypeMismatch"}),
+    (given(orders=[[], [{"n": "many"}]]), {"tests[0].given.orders[1][0].n": "TypeMismatch"}),
+    (given(orders=[{"n": 1.5, "item": 7, "at": "noon"}]), {
+        f"tests[0].given.orders[0].{column}": "TypeMismatch" for column in ("at", "item", "n")
+    }),
+    (given(undated=[{"price": 1234567890123.45}, {"price": 123456789012345678}]), {}),
+    (given(undated=[{"price": "123456789012345678.12"}]), {}),
+    (given(undated=[{"price": 1234567890123456.78}, {"held": {"prices": [1, 123456789012345.67]}}]), {
+        "tests[0].given.undated[0].price": "TypeMismatch", "tests[0].given.undated[1].held": "TypeMismatch"
+    }),
+    (expected(copies=[{"price": 1234567890123456.78}]), {"tests[0].expect.copies[0].price": "TypeMismatch"}),
     (given(orders=[{"__op": "d"}]), {"tests[0].given.orders[0].__op": "UnknownColumn"}),
     (given(orders=[{"__event_time": "2024-05-01"}]), {"tests[0].given.orders[0].__event_time": "UnknownColumn"}),
     (given(undated=[{"__event_time": "2024-05-01"}]), {"tests[0].given.undated[0].__event_time": "UnknownColumn"}),
@@ -107,7 +119,7 @@ CASES = [
     (expected(mixed=[]), {"tests[0].expect.mixed": "NotSupported"}),
     (expected(sales=[3]), {"tests[0].expect.sales[0]": "InvalidSpec"}),
     (expected(sales=[{"m": 1}]), {"tests[0].expect.sales[0].m": "UnknownColumn"}),
-    (expected(sales=[{"n": "many"}]), {"tests[0].expect.sales[0]": "TypeMismatch"}),
+    (expected(sales=[{"n": "many"}]), {"tests[0].expect.sales[0].n": "TypeMismatch"}),
     (expected(sales={"inOrder": "m", "rows": []}), {"tests[0].expect.sales.inOrder": "UnknownColumn"}),
     (expected(sales={"inOrder": ["item", "n"], "rows": []}), {}),
     (expected(totals={"inOrder": "item", "rows": []}), {"tests[0].expect.totals.inOrder": "NotSupported"}),
@@ -137,10 +149,29 @@ def test_all_is_told_at_once():
     assert found == {
         "tests[0].given.order": "UnknownStream",
         "tests[0].given.orders[0].m": "UnknownColumn",
-        "tests[0].given.orders[1]": "TypeMismatch",
+        "tests[0].given.orders[1].n": "TypeMismatch",
         "tests[1].expect.sales[0].m": "UnknownColumn",
         "tests[2].name": "DuplicateName",
     }
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        (given(orders=[{"item": 7}]), "7 is no text: put it in quotes"),
+        (given(orders=[{"n": "7"}]), "'7' is no int"),
+        (given(orders=[{"at": 7}]), '7 is no timestamp: write it as text, "2024-05-01T09:15:00Z"'),
+        (expected(sale=[]), "; did you mean `sales`?"),
+        (expected(sales=[{"m": 1}]), "there is no `m` among item, window_start, window_end, n"),
+        ({"name": "x", "expect": {}}, "it is empty: at least one is needed"),
+    ],
+)
+def test_messages_say_what_to_do(test, said):
+    file, found = parse_app_tests(json.dumps({"tests": [test]}))
+    if file is not None:
+        _, found = prepare_tests(APP, parse_document(APP), file.tests, ALL_CIRCUMSTANCES)
+    (problem,) = found
+    assert said in problem.message
 
 
 def test_problems_of_the_app_are_told():

@@ -1,5 +1,6 @@
 """The comparison of rows: in any order or that of a key; a difference leads from one to the other."""
 
+import math
 from collections import Counter
 
 from hypothesis import given
@@ -48,3 +49,34 @@ def test_an_order_that_no_key_has_makes_no_difference(rows, random):
     assert compare_rows(rows, mixed, ["key"]) == ()
     random.shuffle(mixed)
     assert compare_rows(rows, mixed) == ()
+
+
+FLOATS = st.floats(-1e300, 1e300, allow_subnormal=False)
+
+
+def measured(key, *values):
+    return ComparedRow(text=f"{key}={values}", values={"key": key, "values": (key, values)})
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), FLOATS), max_size=6), st.randoms())
+def test_last_digits_of_floating_numbers_make_no_difference(rows, random):
+    expected = [measured(key, value) for key, value in rows]
+    written = [
+        measured(key, math.nextafter(value, random.choice([-math.inf, math.inf]))) for key, value in rows if value
+    ]
+    written += [measured(key, value) for key, value in rows if not value]
+    assert compare_rows(sorted(expected, key=lambda row: row.text), sorted(written, key=lambda row: row.text)) == ()
+    random.shuffle(written)
+    assert compare_rows(expected, written) == ()
+
+
+@given(st.floats(1e-300, 1e300), st.sampled_from(["any order", "an order"]))
+def test_the_ninth_digit_does(value, order):
+    lines = compare_rows([measured("a", value)], [measured("a", value * (1 + 2e-8))], ["key"] * (order == "an order"))
+    assert [line.sign for line in lines] == ["-", "+"]
+
+
+def test_a_number_at_the_middle_between_nine_digits_is_equal_to_its_neighbours():
+    below, above = math.nextafter(12345678.35, 0), math.nextafter(12345678.35, math.inf)
+    assert compare_rows([measured("a", below)], [measured("a", above)]) == ()
+    assert compare_rows([measured("a", below)], [measured("a", above)], ["key"]) == ()
