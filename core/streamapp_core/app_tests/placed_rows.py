@@ -93,13 +93,13 @@ def _not_rows(path: str, values: Sequence[JsonValue]) -> Iterator[Problem]:
         elif partitions:
             yield _invalid(place, f"a list of rows is expected, as other partitions have, not {shown(value)}")
         elif not isinstance(value, dict):
-            yield _invalid(place, f"a row is an object of its columns, not {shown(value)}")
+            yield _invalid(place, f"a row is an object of its columns, not `{shown(value)}`")
 
 
 def _not_rows_of_partition(path: str, values: Sequence[JsonValue]) -> Iterator[Problem]:
     for number, value in enumerate(values):
         if not isinstance(value, dict):
-            yield _invalid(f"{path}[{number}]", f"a row is an object of its columns, not {shown(value)}")
+            yield _invalid(f"{path}[{number}]", f"a row is an object of its columns, not `{shown(value)}`")
 
 
 def _check_given(row: PlacedRow, stream: PlannedStream) -> Iterator[Problem]:
@@ -120,7 +120,7 @@ def _check_given(row: PlacedRow, stream: PlannedStream) -> Iterator[Problem]:
 def _check_expected(path: str, expected: ExpectedRows, output: ExpectedOutput) -> Iterator[Problem]:
     for number, value in enumerate(expected.rows):
         if not isinstance(value, dict):
-            yield _invalid(f"{path}[{number}]", f"a row is an object of its columns, not {shown(value)}")
+            yield _invalid(f"{path}[{number}]", f"a row is an object of its columns, not `{shown(value)}`")
     if output.schema is None:
         yield Problem(
             path=path,

@@ -34,8 +34,8 @@ def build_tested_app(
     """Return an accepted app's document with systems in a folder and streams of JSON that end.
 
     Systems of Kafka and logs become embedded logs, those with files or tables folders of files. Nothing depends on the
-    time of day: no partition is idle, and no row too far ahead. The rows of operators in `expected` go to streams of
-    their own, too (`output_stream`).
+    time of day: no partition is idle, and no row too far ahead. A row in the partition of another key ends the app. The
+    rows of operators in `expected` go to streams of their own, too (`output_stream`).
     """
     tested = deepcopy(dict(document))
     spec = tested["spec"]
@@ -54,7 +54,7 @@ def build_tested_app(
     taps = [_sender(operator.name, plan) for operator in operators]
     spec["operators"] = [*spec["operators"], *taps]
     job = spec["job"] = {**(spec.get("job") or {})}
-    job |= {"commitInterval": circumstances.commit_interval, "watermarkInterval": "1ms"}
+    job |= {"commitInterval": circumstances.commit_interval, "watermarkInterval": "1ms", "onBrokenClaim": "fail"}
     if circumstances.partitions is not None:
         job["intermediateStreamPartitions"] = circumstances.partitions
     if circumstances.processors is not None:

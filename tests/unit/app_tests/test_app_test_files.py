@@ -180,6 +180,14 @@ def test_problems_of_the_app_are_told():
     assert {problem.path.partition(".")[0] for problem in found} == {"spec"}
 
 
+def test_a_key_in_the_partition_of_another_is_an_error_of_the_test_whatever_the_app_does_with_it():
+    app = {**APP, "spec": {**APP["spec"], "job": {"onBrokenClaim": "report"}}}
+    test = AppTest(name="x", expect={"sales": []})
+    (prepared,), _ = prepare_tests(app, parse_document(app), [test], ALL_CIRCUMSTANCES)
+    for one in ALL_CIRCUMSTANCES:
+        assert build_tested_app(app, prepared.plan, one, "folder")["spec"]["job"]["onBrokenClaim"] == "fail"
+
+
 @pytest.mark.parametrize("vector", RIGHT, ids=lambda vector: vector["name"])
 def test_any_app_that_is_accepted_can_be_tested(vector):
     test = AppTest.model_construct(name="x", given={}, expect={})
