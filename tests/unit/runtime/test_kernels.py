@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamapp_core.data_types import VARIANT
-from streamapp_core.expressions.kernels import KERNELS, VARIANT_MEMBERS
+from streamapp_core.expressions.kernels import KERNELS
 from streamapp_runtime.kernels import KERNEL_FUNCTIONS
 from streamapp_runtime.kernels.byte_kernels import crc32, decoded, encoded, repaired_utf8, sha2
 from streamapp_runtime.kernels.hash_kernels import murmur3, xxhash64
@@ -21,7 +21,6 @@ from streamapp_runtime.kernels.url_kernels import url_part
 from streamapp_runtime.kernels.variant_kernels import parsed_variant
 from streamapp_runtime.kernels.zone_kernels import zone_name
 from streamapp_systems.arrow_types import arrow_type
-from streamapp_systems.variants.variant_columns import ARROW_VARIANT
 
 TEXTS = st.text(max_size=80)
 LONGS = st.integers(-(2**63), 2**63 - 1)
@@ -311,6 +310,7 @@ ARGUMENTS = {
     "double": st.floats(),
     "float": st.floats(width=32),
     "array<float>": st.lists(st.none() | st.floats(width=32), max_size=9),
+    "array<double>": st.lists(st.none() | st.floats(), max_size=9),
     "array<string>": st.lists(st.none() | TEXTS, max_size=4),
     "boolean": st.booleans(),
     "array<boolean>": st.lists(st.none() | st.booleans(), max_size=4),
@@ -320,22 +320,6 @@ JSON_TEXTS = TEXTS | st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=6,
 ).map(json.dumps)
-ARROW_TYPES = {
-    "variant": ARROW_VARIANT,
-    str(VARIANT_MEMBERS.result): arrow_type(VARIANT_MEMBERS.result),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "array<string>": pa.list_(pa.string()),
-    "float": pa.float32(),
-    "array<float>": pa.list_(pa.float32()),
-    "array<bigint>": pa.list_(pa.int64()),
-    "array<boolean>": pa.list_(pa.bool_()),
-    "array<array<int>>": pa.list_(pa.list_(pa.int32())),
-}
 XML_OPTIONS = '{"attribute_prefix":"_","value_tag":"_VALUE","attributes":true,"trims":true,"local_names":false}'
 LITERALS = {
     "number_to_char": {-1: "S9,999.99"},
@@ -362,7 +346,7 @@ TYPED = {kernel.sql_name: kernel for kernel in KERNELS if kernel.parameters is n
 def test_no_value_is_an_error_and_results_have_their_type(name, data):
     kernel = TYPED[name]
     columns = [
-        pa.array(data.draw(st.lists(st.none() | ARGUMENTS[str(one)], min_size=3, max_size=3)), ARROW_TYPES[str(one)])
+        pa.array(data.draw(st.lists(st.none() | ARGUMENTS[str(one)], min_size=3, max_size=3)), arrow_type(one))
         if one != VARIANT
         else parsed_variant(pa.array(data.draw(st.lists(st.none() | JSON_TEXTS, min_size=3, max_size=3)), pa.string()))
         for one in kernel.parameters
@@ -377,4 +361,4 @@ def test_no_value_is_an_error_and_results_have_their_type(name, data):
         columns[1] = texts("UTF-16", "US-ASCII", None)
     result = KERNEL_FUNCTIONS[kernel](*columns)
     assert len(result) == 3
-    assert result.type == ARROW_TYPES[str(kernel.result)]
+    assert result.type == arrow_type(kernel.result)
