@@ -91,6 +91,9 @@ MEANINGS = {
         lambda join: not join.get("asOf") or join.get("type", "inner") in ("inner", "left")
     ),
     "!has(self.asOf) || !self.asOf || !has(self.ttl)": lambda join: not join.get("asOf") or "ttl" not in join,
+    "!has(self.condition) || !has(self.asOf) || !self.asOf": (
+        lambda join: "condition" not in join or not join.get("asOf")
+    ),
     "!has(self.order) || self.order != 'eventTime' || has(self.state)": (
         lambda process: process.get("order") != "eventTime" or "state" in process
     ),

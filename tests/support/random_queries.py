@@ -186,6 +186,78 @@ class QueryMaker:
             texts.append(f"select {items} from {how} {keys[0]} = {keys[1]}{time}{extra}{where}")
         return RandomQuery(*texts, kinds)
 
+    def outer_join(self):
+        """Make an outer join of two streams, with what else may stand in and around it."""
+        names = [self.alias(), self.alias()]
+        columns = [{"k": "s", "g": "n", "v": "n"}, {"k": "s", "h": "n", "w": "n"}]
+        if self.random.random() < 0.2:
+            columns[1] = columns[0]
+        qualified = {
+            f"{name}.{column}": one for name, own in zip(names, columns, strict=True) for column, one in own.items()
+        }
+        streams = ["left" if own is columns[0] else "right" for own in columns]
+        inner = [self.random.choice(["", self.condition(own)]) for own in columns]
+        kind = self.random.choice(["left", "left outer", "right", "full"])
+        equalities = [self._equality(names, columns) for _ in range(self.random.randint(1, 2))]
+        conditions = [*equalities, self._bound(names)]
+        scopes = [qualified, *self._apart(names, columns)]
+        extra = range(self.random.choice([0, 0, 1, 2]))
+        conditions += [f"({self.condition(self.random.choice(scopes))})" for _ in extra]
+        self.random.shuffle(conditions)
+        where = self.where(qualified)
+        chosen = self.random.sample(sorted(qualified), 5)
+        items = ", ".join(f"{column} as {qualified[column]}{at}" for at, column in enumerate(chosen))
+        kinds = {f"{qualified[column]}{at}": qualified[column] for at, column in enumerate(chosen)}
+        third = self.alias()
+        more = f" join {{q}}right{{q}} as {third} on {third}.k = {self.random.choice(names)}.k and {third}.h = 1"
+        more = more if self.random.random() < 0.2 else ""
+        wrapped = self.random.random() < 0.3
+        texts = []
+        for q in '`"':
+            first, second = (
+                f"(select * from {q}{stream}{q} where {own}) as {name}" if own else f"{q}{stream}{q} as {name}"
+                for name, stream, own in zip(names, streams, inner, strict=True)
+            )
+            on = " and ".join(conditions).replace("?", q)
+            text = f"select {items} from {first} {kind} join {second} on {on}{more.format(q=q)}{where}"
+            if wrapped:
+                text = f"select {next(iter(kinds))} as grouped, count(*) as n0 from ({text}) group by 1"
+            texts.append(text)
+        if wrapped:
+            return RandomQuery(*texts, {"grouped": next(iter(kinds.values())), "n0": "n"}, ("grouped",))
+        return RandomQuery(*texts, kinds)
+
+    def _apart(self, names, columns):
+        return [
+            {f"{name}.{column}": one for column, one in own.items()} for name, own in zip(names, columns, strict=True)
+        ]
+
+    def _equality(self, names, columns):
+        kind = self.random.choice("sn")
+        sides = [f"{name}.{self.column(own, kind)}" for name, own in zip(names, columns, strict=True)]
+        if self.random.random() < 0.2:
+            sides = [f"upper({side})" if kind == "s" else f"{side} + 1" for side in sides]
+        self.random.shuffle(sides)
+        return " = ".join(sides)
+
+    def _bound(self, names):
+        first, second = self.random.sample(names, 2)
+        least, most = sorted(self.random.randint(-6, 6) for _ in range(2))
+        bounds = [
+            f"{second}.?at? {sign} interval '{abs(number)} seconds'"
+            for number in (least, most)
+            for sign in "+-"[number < 0]
+        ]
+        return self.random.choice(
+            [
+                f"{first}.?at? between {bounds[0]} and {bounds[1]}",
+                f"{first}.?at? > {bounds[0]} and {bounds[1]} >= {first}.?at?",
+                f"{first}.?at? = {second}.?at?"
+                if self.random.random() < 0.2
+                else f"{first}.?at? >= {bounds[0]} and {first}.?at? < {bounds[1]}",
+            ]
+        )
+
     def first(self, depth):
         source = self.source(depth, append=False)
         by = self.column(source.columns)

@@ -121,6 +121,15 @@ BY_RULE = {
         {"name": "valid", "from": "typed", "join": {"with": "a", "on": "k", "asOf": True, "ttl": "1h"}},
         "asOf keeps the last versions",
     ),
+    "a condition on versions": (
+        ("spec", "operators", 1),
+        {
+            "name": "valid",
+            "from": "typed",
+            "join": {"with": "a", "on": "k", "asOf": True, "within": "1h", "condition": "k > 'x'"},
+        },
+        "condition is for pairs, leave asOf out",
+    ),
     "a function without state in event-time order": (
         ("spec", "operators", 1),
         {"name": "late", "from": "typed", "process": {"function": "m:f", "schema": "x int", "order": "eventTime"}},

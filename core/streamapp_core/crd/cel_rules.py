@@ -102,6 +102,7 @@ CONSTRAINTS: Constraints = {
             "asOf is for inner and left joins",
         ),
         _rule("!has(self.asOf) || !self.asOf || !has(self.ttl)", "asOf keeps the last versions, leave ttl out"),
+        _rule("!has(self.condition) || !has(self.asOf) || !self.asOf", "condition is for pairs, leave asOf out"),
     ),
     Process: _rules(
         _rule(

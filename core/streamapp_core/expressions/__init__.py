@@ -21,6 +21,7 @@ from streamapp_core.expressions.queries import (
     select_sql,
     sessions_sql,
     table,
+    truth_sql,
     unnest_sql,
 )
 from streamapp_core.expressions.select import (
@@ -67,5 +68,6 @@ __all__ = [
     "select_sql",
     "sessions_sql",
     "table",
+    "truth_sql",
     "unnest_sql",
 ]

@@ -36,6 +36,11 @@ def filter_sql(condition: Condition, source: str) -> str:
     return f"SELECT * FROM {source} WHERE {condition.sql}"
 
 
+def truth_sql(condition: Condition, source: str) -> str:
+    """Write the query that says of each row whether a condition is true."""
+    return f"SELECT coalesce({condition.sql}, false) FROM {source}"
+
+
 def deletions_sql(condition: Condition, source: str, deleted: str, *, marked: bool) -> str:
     """Write the query that marks, in a column, the rows for which a condition is not true, with all their columns.
 

@@ -30,8 +30,10 @@ def _columns_read(plan: Plan, name: str) -> frozenset[str] | None:
     for operator in plan.operators.values():
         if name not in operator.inputs:
             continue
+        if operator.compiled is None or isinstance(operator.compiled, Ordering | OverFrames) or operator.kind.joins:
+            return None
         behind = _columns_read(plan, operator.name) if isinstance(operator.compiled, Condition) else frozenset[str]()
-        if operator.compiled is None or isinstance(operator.compiled, Ordering | OverFrames) or behind is None:
+        if behind is None:
             return None
         read |= behind | columns_used(operator.compiled)
     return read

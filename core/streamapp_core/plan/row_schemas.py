@@ -19,6 +19,7 @@ from streamapp_core.expressions import (
     check_flat_map,
     check_select,
 )
+from streamapp_core.expressions.type_rules import common_number
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.declared_functions import read_functions
 from streamapp_core.plan.group_schemas import GROUP_KINDS, Group, GroupFlow
@@ -28,12 +29,13 @@ from streamapp_core.plan.required_columns import require_columns
 from streamapp_core.plan.table_rows import TableRows, read_tables
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import Column, DataType, Schema
-from streamapp_core.spec.operators import Join, JoinTable, PartitionBy, Process
+from streamapp_core.spec.operators import Join, JoinTable, JoinType, PartitionBy, Process
 
 Compiled = Condition | Select | Group
 C = TypeVar("C", Condition, Select)
 
 _IN_TABLES = "compute it in a `map`, and fill the table by `sendToTable`, or use an `extractor`"
+_IN_JOINS = "compute it in a `map` before the join, if it reads one side only"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,9 +184,23 @@ class RowFollower:
                     f"`{one}` of `{operator.inputs[0]}` is {left_key.type} and `{other}` of "
                     f"`{operator.inputs[1]}` is {right_key.type}: rows with such keys never meet; cast one in a map",
                 )
+            elif left_key is not None and right_key is not None and not _holds_key(join.type, left_key, right_key):
+                self.collector.add(
+                    operator.path("join", "on"),
+                    ProblemCode.TYPE_MISMATCH,
+                    f"a right row without a partner has its key in `{one}`, which is {left_key.type} and does not hold "
+                    f"every {right_key.type}: cast `{one}` to {right_key.type} in a map before `{operator.name}`",
+                )
         if operator.inputs[0] == operator.inputs[1]:  # a problem of its own
             return None
-        return self._both(operator, left, without(right, of_right), operator.inputs[1], "join")
+        joined = self._both(operator, left, without(right, of_right), operator.inputs[1], "join")
+        if joined is not None and join.condition is not None:
+            functions = replace(self.functions, instead=_IN_JOINS)
+            path = operator.path_parts("join", "condition")
+            condition = self.collector.compile(check_condition, path, join.condition, joined, functions)
+            if condition is not None:
+                self.compiled[operator.name] = condition
+        return joined
 
     def _join_table(self, operator: Operator, join: JoinTable, schema: Schema) -> Schema | None:
         known = require_columns(self.collector, operator, join.columns, schema, "joinTable", "on")
@@ -242,3 +258,10 @@ class RowFollower:
                 ProblemCode.TYPE_MISMATCH,
                 f"the rows of `{operator.inputs[0]}` do not fit to the schema of table `{name}`: {lacks}",
             )
+
+
+def _holds_key(type_: JoinType, left: Column, right: Column) -> bool:
+    """Return whether the left key column holds the key of each row that it may have."""
+    if type_ in (JoinType.INNER, JoinType.LEFT) or left.type == right.type:
+        return True
+    return common_number(left.type, right.type) == left.type

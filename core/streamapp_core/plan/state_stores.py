@@ -102,7 +102,8 @@ def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -
     if spec.sorted is not None:
         return []
     if spec.join is not None:
-        join = spec.join.model_dump(mode="json", exclude={"with_", "ttl"})
+        without = {"with_", "ttl"} if spec.join.condition else {"with_", "ttl", "condition"}
+        join = spec.join.model_dump(mode="json", exclude=without)
         replaced = [_replacing(types[name]) for name in operator.inputs]
         return [join, replaced] if isinstance(types[operator.name].changes, Upsert) else join
     if spec.process is not None and spec.process.state is not None:

@@ -151,7 +151,22 @@ class Join(SpecModel):
             "`within` says how much earlier that may be."
         ),
     ] = False
+    condition: Annotated[
+        Expression | None,
+        Field(
+            description="What else has to be true of two rows that are `within` of each other, so that they are a "
+            "pair: a condition on the columns of the result. Without `within` a filter follows the join."
+        ),
+    ] = None
     ttl: Ttl | None = None
+
+    @model_validator(mode="after")
+    def _pairs_within(self) -> Self:
+        if self.condition is not None and (self.within is None or self.as_of):
+            raise ValueError(
+                "`condition` says which rows `within` of each other are a pair; for other joins put a filter behind it"
+            )
+        return self
 
     @model_validator(mode="after")
     def _last_version(self) -> Self:

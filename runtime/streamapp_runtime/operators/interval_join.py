@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from streamapp_core.spec.operators import JoinType
 from streamapp_runtime.operators.join_side import JoinSide
-from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, equal_keys, join_keys
+from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, PairCondition, equal_keys, join_keys
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.timely_rows import TimelyRows
 from streamapp_runtime.state.store import Store
@@ -35,10 +35,12 @@ class IntervalJoin(BaseOperator):
         kind: JoinType,
         before: int,
         after: int,
+        condition: PairCondition | None = None,
     ) -> None:
         """Take for the left and the right side the columns to join on and all columns.
 
-        The right row of a pair is at most `before` milliseconds earlier and `after` later than the left one.
+        The right row of a pair is at most `before` milliseconds earlier and `after` later than the left one, and the
+        `condition` is true of both.
         """
         self._reach = after, before
         """How much later than a row of either side its partner may be: so long it is kept."""
@@ -46,6 +48,7 @@ class IntervalJoin(BaseOperator):
         self._sides = [JoinSide(store, name, key, length) for name, key in zip((b"l", b"r"), keys, strict=True)]
         self._keys = keys
         self._joined = JoinedRows(keys, schemas)
+        self._condition = condition
         self._emits_alone = _EMITS_ALONE[kind]
         self.max_output_delay = max(
             reach if emits else 0 for reach, emits in zip(self._reach, self._emits_alone, strict=True)
@@ -99,12 +102,18 @@ class IntervalJoin(BaseOperator):
                 join_keys(found.rows, self._keys[1 - side]).take(pa.array(found.here)),
             )
             batch, here = found.batch[equal], found.here[equal]
+            if not len(batch):
+                continue
+            both = sorted_rows.take(pa.array(batch)), found.rows.take(pa.array(here))
+            joined = self._joined.pair(*(both if side == LEFT else reversed(both)))
+            if self._condition is not None:
+                met = self._condition.is_met(joined)
+                batch, here, joined = batch[met], here[met], joined.filter(pa.array(met))
             if len(batch):
                 run.matched[batch] = True
                 if self._emits_alone[1 - side]:
                     theirs.mark_matched(found, here)
-                both = sorted_rows.take(pa.array(batch)), found.rows.take(pa.array(here))
-                pairs.append(self._joined.pair(*(both if side == LEFT else reversed(both))))
+                pairs.append(joined)
         mine.add(run, sorted_rows)
         return pa.concat_tables(pairs) if pairs else None
 

@@ -7,9 +7,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamapp_core.expressions import Condition, truth_sql
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.record_keys import joined_keys
+from streamapp_runtime.sql_engine import SqlEngine
 
 LEFT, RIGHT = 0, 1
 """The sides of a join, as indices."""
@@ -50,6 +52,19 @@ class JoinedRows:
         ]
         columns += [rows.column(name) for name in self._right_columns]
         return pa.Table.from_arrays([*columns, rows.column(EVENT_TIME_COLUMN)], schema=self._output)
+
+
+class PairCondition:
+    """A condition that two rows with equal keys have to meet so that they are a pair."""
+
+    def __init__(self, engine: SqlEngine, condition: Condition) -> None:
+        self._engine = engine
+        self._sql = truth_sql(condition, "rows")
+
+    def is_met(self, pairs: pa.Table) -> npt.NDArray[np.bool_]:
+        """Return for each of the rows that pairs would make whether they are one."""
+        met: npt.NDArray[np.bool_] = self._engine.query(self._sql, rows=pairs).column(0).to_numpy()
+        return met
 
 
 def join_keys(rows: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:

@@ -8,9 +8,9 @@ from streamapp_core.plan.null_keys import has_null_group, null_key_column
 from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.plan.stream_types.upsert_deletions import moving_columns
-from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
+from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.groups import WindowTime
-from streamapp_core.spec.operators import JoinType, OperatorKind, ProcessOrder
+from streamapp_core.spec.operators import OperatorKind, ProcessOrder
 from streamapp_core.spec.streams import StreamChanges
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.keyed_state import KeyedState
@@ -18,7 +18,6 @@ from streamapp_runtime.functions.process_function import ProcessFunction
 from streamapp_runtime.functions.stateful_function import StatefulFunction
 from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.operators.aligned_window import AlignedWindow
-from streamapp_runtime.operators.as_of_join import AsOfJoin
 from streamapp_runtime.operators.dedup import Dedup
 from streamapp_runtime.operators.dedup_within import DedupWithin
 from streamapp_runtime.operators.early_results import EarlyResults
@@ -26,9 +25,7 @@ from streamapp_runtime.operators.event_time_sort import EventTimeSort
 from streamapp_runtime.operators.final_rows import FinalRows
 from streamapp_runtime.operators.flat_map import FlatMap
 from streamapp_runtime.operators.guarded_operator import GuardedOperator
-from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
-from streamapp_runtime.operators.joined_rows import LEFT, RIGHT
 from streamapp_runtime.operators.moved_keys import MovedKeys
 from streamapp_runtime.operators.null_key_guard import NullKeyGuard
 from streamapp_runtime.operators.operator import InputPort, Operator, TaskOperator
@@ -36,7 +33,6 @@ from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.operators.outputs import Broadcast, NotWritten, PartitionBy, SendToFile, SendToStream
 from streamapp_runtime.operators.over import Over
 from streamapp_runtime.operators.processing_time import ProcessingTime
-from streamapp_runtime.operators.regular_join import RegularJoin
 from streamapp_runtime.operators.retracting_aggregate import RetractingAggregate
 from streamapp_runtime.operators.row_operators import CallingQuery, Merge, PlainSelect, SqlOperator
 from streamapp_runtime.operators.running_aggregate import Aggregate
@@ -44,14 +40,15 @@ from streamapp_runtime.operators.send_to_table import SendToTable
 from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.stateful_process import StatefulProcess
 from streamapp_runtime.operators.top_n import TopN
-from streamapp_runtime.operators.upsert_join import UpsertJoin
 from streamapp_runtime.operators.upsert_over import UpsertOver
 from streamapp_runtime.operators.upsert_top_n import UpsertTopN
 from streamapp_runtime.operators.window_top_n import WindowTopN
 from streamapp_runtime.rows.hidden_columns import hidden_fields
 from streamapp_runtime.rows.projection import plain_projection
 from streamapp_runtime.rows.record_keys import RecordKey
+from streamapp_runtime.tasks.join_builder import build_join
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
+from streamapp_runtime.tasks.planned_columns import columns_of, replaced_key
 from streamapp_runtime.tasks.query_chains import ROW_KINDS, chain_sql, row_operator_chains
 from streamapp_runtime.tasks.task_context import TaskContext
 from streamapp_runtime.writing.record_check import RecordCheck
@@ -67,7 +64,7 @@ def build_pipeline(context: TaskContext) -> Pipeline:
         step: TaskOperator
         max_output_delay, clock = 0, None
         if last.kind is OperatorKind.JOIN:
-            step = join = _join(last, context)
+            step = join = build_join(last, context)
             ports: tuple[InputPort, ...] = (join.process_left, join.process_right)
             max_output_delay = join.max_output_delay
         else:
@@ -164,46 +161,6 @@ def _query(chain: Sequence[PlannedOperator], context: TaskContext) -> Operator:
     )
 
 
-def _join(planned: PlannedOperator, context: TaskContext) -> AsOfJoin | IntervalJoin | RegularJoin | UpsertJoin:
-    join = planned.spec.join
-    assert join is not None
-    left, right = planned.input_schemas
-    store = context.state.logged_store(planned.name)
-    of_left, of_right = join.columns
-    keys = _columns(left, of_left), _columns(right, of_right)
-    schemas = arrow_schema(left), arrow_schema(right)
-    emitted = planned.type.changes
-    if isinstance(emitted, Upsert):
-        return UpsertJoin(
-            store,
-            join_columns=keys,
-            schemas=schemas,
-            keys=(_key(planned, LEFT), _key(planned, RIGHT)),
-            emitted_key=_columns(planned.schema, emitted.columns),
-            deletes=emitted.deletes,
-        )
-    bounds = join.bounds
-    if join.as_of:
-        return AsOfJoin(
-            context.processor.engine,
-            store,
-            keys=keys,
-            schemas=schemas,
-            keeps_unmatched=join.type is JoinType.LEFT,
-            within=None if bounds is None else bounds.before,
-            limit=context.processor.results_at_once,
-        )
-    if bounds is None:
-        return RegularJoin(store, keys=keys, schemas=schemas, ttl=planned.spec.ttl)
-    return IntervalJoin(store, keys=keys, schemas=schemas, kind=join.type, before=bounds.before, after=bounds.after)
-
-
-def _key(planned: PlannedOperator, number: int = 0) -> list[str]:
-    """Return the columns by which the rows of an input replace each other; none of an input whose rows stay."""
-    changes, schema = planned.input_types[number].changes, planned.input_schemas[number]
-    return _columns(schema, changes.columns) if isinstance(changes, Upsert) else []
-
-
 def _merge(planned: PlannedOperator, _: TaskContext) -> Operator:
     return Merge([*planned.schema.names, EVENT_TIME_COLUMN])
 
@@ -214,8 +171,8 @@ def _partition_by(planned: PlannedOperator, context: TaskContext) -> Operator:
     columns, (schema,) = planned.spec.partition_by.columns, planned.input_schemas
     moved = None
     if moving_columns(columns, planned.input_types[0].changes):
-        store, key = context.state.logged_store(planned.name), _key(planned)
-        others = [name for name in _columns(schema, columns) if name not in key]
+        store, key = context.state.logged_store(planned.name), replaced_key(planned)
+        others = [name for name in columns_of(schema, columns) if name not in key]
         moved = MovedKeys(store, arrow_schema(schema), key, others)
     record_key = RecordKey(columns, columns if len(columns) > 1 else ())
     return PartitionBy(context.processor.writers.intermediate, planned.name, record_key, written, moved)
@@ -229,7 +186,7 @@ def _join_table(planned: PlannedOperator, context: TaskContext) -> Operator:
     join = planned.spec.join_table
     assert join is not None
     added = planned.schema.names[len(planned.input_schemas[0].names) :]
-    columns = _columns(planned.input_schemas[0], join.columns)
+    columns = columns_of(planned.input_schemas[0], join.columns)
     return JoinTable(context.tables[join.table], columns, added, join.type)
 
 
@@ -240,7 +197,7 @@ def _aggregate(planned: PlannedOperator, context: TaskContext) -> Operator:
         _aggregation(planned),
     )
     if isinstance(planned.input_types[0].changes, Upsert):
-        return RetractingAggregate(engine, store, aggregation, _key(planned))
+        return RetractingAggregate(engine, store, aggregation, replaced_key(planned))
     return Aggregate(engine, store, aggregation, planned.spec.ttl)
 
 
@@ -284,7 +241,7 @@ def _top_n(planned: PlannedOperator, context: TaskContext) -> Operator:
     columns = arrow_schema(schema)
     if not isinstance(planned.input_types[0].changes, Upsert):
         return TopN(engine, store, ordering, columns, n=top.n, place=top.rank, ttl=planned.spec.ttl)
-    key, deletes = _key(planned), planned.type.deletes
+    key, deletes = replaced_key(planned), planned.type.deletes
     return UpsertTopN(engine, store, ordering, columns, key, n=top.n, place=top.rank, deletes=deletes)
 
 
@@ -304,7 +261,7 @@ def _over(planned: PlannedOperator, context: TaskContext) -> Operator:
     engine, store, columns = context.processor.engine, context.state.logged_store(planned.name), arrow_schema(schema)
     if over.order_by is not None:
         assert over.rows is not None
-        key, deletes = _key(planned), planned.type.deletes
+        key, deletes = replaced_key(planned), planned.type.deletes
         return UpsertOver(engine, store, planned.compiled, columns, key, rows=over.rows, deletes=deletes)
     limit = context.processor.results_at_once
     return Over(engine, store, planned.compiled, columns, rows=over.rows, reach=over.reach, limit=limit)
@@ -322,7 +279,7 @@ def _process(planned: PlannedOperator, context: TaskContext) -> Operator:
         function = ProcessFunction(process.function, made, columns)
         return GuardedOperator(f"operator `{planned.name}`", function, on_error, context.bad_rows)
     (source,) = planned.input_schemas
-    key = [arrow_schema(source).field(name) for name in _columns(source, process.state.columns)]
+    key = [arrow_schema(source).field(name) for name in columns_of(source, process.state.columns)]
     store = context.state.logged_store(planned.name)
     try:
         stateful = StatefulFunction(process.function, made, columns, key, KeyedState(store))
@@ -350,7 +307,7 @@ def _send_to(planned: PlannedOperator, context: TaskContext) -> Operator:
         if changes is not StreamChanges.FINAL:
             return output
         store, columns = context.state.logged_store(planned.name), arrow_schema(planned.schema)
-        return FinalRows(store, columns, _key(planned), output.process, processor.results_at_once)
+        return FinalRows(store, columns, replaced_key(planned), output.process, processor.results_at_once)
     number = processor.tasks[context.name].changelog_partition
     check = RecordCheck(
         stream,
@@ -360,12 +317,6 @@ def _send_to(planned: PlannedOperator, context: TaskContext) -> Operator:
         time_of_day=processor.time_of_day,
     )
     return SendToStream(writers.outputs, stream, check, spread=number, written=context.written, history=history)
-
-
-def _columns(schema: Schema, names: Sequence[str]) -> list[str]:
-    """Return columns as a schema has them, whatever their case."""
-    found = [schema.get(name) for name in names]
-    return [column.name for column in found if column is not None]
 
 
 def _aggregation(planned: PlannedOperator) -> Aggregation:

@@ -83,6 +83,14 @@ def test_random_queries_find_what_an_oracle_finds(tmp_path, seed):
     assert_found([maker.query() for _ in range(QUERIES)], tmp_path, draw)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_random_outer_joins_find_what_an_oracle_finds(tmp_path, seed):
+    draw = random.Random(seed)
+    write(tmp_path, draw)
+    maker = QueryMaker(draw)
+    assert_found([maker.outer_join() for _ in range(QUERIES)], tmp_path, draw)
+
+
 NUMBERS = [
     ("cast(v as decimal(6,2)) + 0.25", "cast(w as decimal(8,3)) + 0.125"),
     ("v", "cast(w as decimal(4,1)) / 2"),

@@ -37,6 +37,14 @@ def test_a_filter_reads_what_its_condition_names_and_its_readers():
     assert unread(filtered, {"name": "last", "from": "some", "map": "k, n"}) == {"Word", "at"}
 
 
+def test_a_join_reads_all_columns_whatever_its_condition_names():
+    parts = [{"name": f"by-{name}", "from": name, "partitionBy": {"key": "k"}} for name in ("in", "other")]
+    joined = {"with": "by-other", "on": "k", "within": "1h", "condition": "n > m"}
+    streams = {"other": {"schema": "k string, m int, t timestamp", "eventTime": {"column": "t"}}}
+    last = {"name": "last", "from": "by-in", "join": joined}
+    assert unread(*parts, last, stream={"eventTime": {"column": "at"}}, streams=streams) == set()
+
+
 def test_all_readers_count():
     other = [{"name": "b", "from": "in", "map": "k, note"}, {"name": "also", "from": "b", "sendTo": "out"}]
     assert unread({"name": "last", "from": "in", "map": "k, n"}, *other) == {"Word", "at"}

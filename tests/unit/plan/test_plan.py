@@ -177,6 +177,11 @@ def test_what_is_declared_of_a_stream_is_checked(streams, expected):
         ({"join": {"with": "b", "on": "nope", "within": "1h"}}, ("UnknownColumn", "spec.operators[0].join.on")),
         ({"join": {"with": "n", "on": "k", "within": "1h"}}, ("TypeMismatch", "spec.operators[0].join.on")),
         ({"join": {"with": "same", "on": "k", "within": "1h"}}, ("TypeMismatch", "spec.operators[0].join")),
+        (
+            {"join": {"with": "b", "on": "k", "within": "1h", "condition": "nope > 1"}},
+            ("UnknownColumn", "spec.operators[0].join.condition"),
+        ),
+        ({"join": {"with": "b", "on": "k", "condition": "k > 'a'"}}, ("InvalidSpec", "spec.operators[0].join")),
         ({"joinTable": {"table": "t", "on": "nope"}}, ("UnknownColumn", "spec.operators[0].joinTable.on")),
         ({"joinTable": {"table": "u", "on": "k"}}, ("TypeMismatch", "spec.operators[0].joinTable.on")),
         (

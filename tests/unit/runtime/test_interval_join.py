@@ -8,16 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamapp_core.control.messages import END_OF_TIME
+from streamapp_core.expressions import Condition
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import JoinType
 from streamapp_runtime.operators.interval_join import IntervalJoin
+from streamapp_runtime.operators.joined_rows import PairCondition
 from streamapp_runtime.rows.event_time_column import add_event_time
+from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.memory_store import MemoryEnvironment
 
 LEFT = pa.schema([("k", pa.string()), ("a", pa.int64()), ("at", pa.int64())])
 RIGHT = pa.schema([("key", pa.string()), ("b", pa.int64()), ("bt", pa.int64())])
 BOUNDS = [(10, 10), (0, 15), (12, 3), (0, 0)]
 """How much earlier and how much later than the left row the right one may be."""
+
+CONDITION = Condition("a % 3 < b % 3")
+ENGINE = SqlEngine()
 
 keys = st.sampled_from(["x", "y", "z", None])
 times = st.integers(-30, 60)
@@ -37,8 +43,9 @@ steps = st.lists(
 class Defined:
     """The definition of the join, row by row."""
 
-    def __init__(self, kind, before, after):
+    def __init__(self, kind, before, after, condition=None):
         self.kind = kind
+        self.condition = condition
         self.before, self.after = before, after
         self.rows = {"left": [], "right": []}
         self.watermark = -(10**9)
@@ -54,7 +61,8 @@ class Defined:
             for other in self.rows["right" if side == "left" else "left"]:
                 left, right = (row, other) if side == "left" else (other, row)
                 near = -self.before <= right["t"] - left["t"] <= self.after
-                if key is not None and other["key"] == key and near:
+                met = self.condition is None or left["n"] % 3 < right["n"] % 3
+                if key is not None and other["key"] == key and near and met:
                     row["met"] = other["met"] = True
                     given[key, left["n"], left["t"], right["n"], right["t"], max(time, other["t"])] += 1
             self.rows[side].append(row)
@@ -76,8 +84,9 @@ class Defined:
 class Subject:
     """The operator, on a store that outlives restarts."""
 
-    def __init__(self, kind, before=10, after=10):
+    def __init__(self, kind, before=10, after=10, condition=None):
         self.kind = JoinType(kind)
+        self.condition = None if condition is None else PairCondition(ENGINE, condition)
         self.before, self.after = before, after
         self.environment = MemoryEnvironment()
         self.watermark = None
@@ -92,6 +101,7 @@ class Subject:
             kind=self.kind,
             before=self.before,
             after=self.after,
+            condition=self.condition,
         )
         if self.watermark is not None:
             assert self.join.advance_watermark(self.watermark) is None
@@ -126,9 +136,9 @@ def counted(table):
 
 @pytest.mark.parametrize("kind", ["inner", "left", "right", "full"])
 @settings(max_examples=80)
-@given(steps=steps, bounds=st.sampled_from(BOUNDS))
-def test_every_pair_comes_once_and_every_unmatched_row_once(kind, steps, bounds):
-    tested, defined = Subject(kind, *bounds), Defined(kind, *bounds)
+@given(steps=steps, bounds=st.sampled_from(BOUNDS), condition=st.sampled_from([None, CONDITION]))
+def test_every_pair_comes_once_and_every_unmatched_row_once(kind, steps, bounds, condition):
+    tested, defined = Subject(kind, *bounds, condition), Defined(kind, *bounds, condition)
     number = 0
     for step, argument in [*steps, ("watermark", END_OF_TIME)]:
         if step == "watermark":

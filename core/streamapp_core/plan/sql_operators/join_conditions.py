@@ -14,7 +14,7 @@ from streamapp_core.plan.sql_operators.relations import Found, Scope
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import STRING, DataType, TypeKind
-from streamapp_core.sql.query_tree import Selection, Span
+from streamapp_core.sql.query_tree import JoinKind, Span
 from streamapp_core.sql.sql_expressions import SqlExpression, read_expression
 from streamapp_core.sql.token_cursor import split_at
 
@@ -77,34 +77,22 @@ def is_key(data_type: DataType) -> bool:
     return not data_type.nested and data_type.kind not in (TypeKind.VARIANT, TypeKind.TIMESTAMP_NTZ)
 
 
-def outer_join_operators(builder: StepBuilder, selection: Selection, scope: Scope, at: int) -> str:
-    """Return the operators of an outer join of a source with that before it, as they stand in a spec."""
-    before, source = selection.sources[at - 1], selection.sources[at]
-    left, right = (each.relation if isinstance(each.relation, str) else "..." for each in (before, source))
-    keys = ("...", "...")
-    for span in source.on:
-        equality = equality_of(builder, span, scope, {at - 1}, at)
-        if equality is not None and equality.left.reference and equality.right.reference:
-            keys = (equality.left.reference.parts[-1], equality.right.reference.parts[-1])
-    return (
-        f"`{{name: left-side, from: {left}, partitionBy: {{key: {keys[0]}}}}}`, "
-        f"`{{name: right-side, from: {right}, partitionBy: {{key: {keys[1]}}}}}` and "
-        f'`{{name: joined, from: left-side, join: {{with: right-side, "on": {{left: {keys[0]}, right: {keys[1]}}}, '
-        f"type: {source.join}, within: 1h}}}}`"
-    )
-
-
-def check_keys(builder: StepBuilder, equality: Equality, left: DataType, right: DataType) -> None:
-    """Check that rows with equal keys meet, whose types these are.
+def check_keys(
+    builder: StepBuilder, equality: Equality, left: DataType, right: DataType, kind: JoinKind = JoinKind.INNER
+) -> None:
+    """Check that rows with equal keys meet, whose types these are, and that the left one holds what a join has.
 
     Raises:
         Refused: the types differ; the issue is kept.
     """
-    if keys_match(left, right):
-        return
     spans = (equality.left.span, equality.right.span)
     texts = [builder.text[span.start : span.end] for span in spans]
     common, instead = _common_key(left, right), "cast one of them to the type of the other"
+    why = "rows with such keys never meet"
+    if keys_match(left, right):
+        if left in (common, right) or kind in (JoinKind.INNER, JoinKind.LEFT):
+            return
+        why = f"rows of a {kind} join without a partner have either key in one column"
     if common is not None:
         sides = zip(texts, (left, right), strict=True)
         written = [text if type_ == common else f"cast({text} as {common})" for text, type_ in sides]
@@ -112,7 +100,7 @@ def check_keys(builder: StepBuilder, equality: Equality, left: DataType, right: 
     builder.refuse_as(
         ProblemCode.TYPE_MISMATCH,
         Span(min(span.start for span in spans), max(span.end for span in spans)),
-        f"`{texts[0]}` is {left} and `{texts[1]}` is {right}: rows with such keys never meet; {instead}",
+        f"`{texts[0]}` is {left} and `{texts[1]}` is {right}: {why}; {instead}",
     )
     raise Refused
 
@@ -141,6 +129,9 @@ def time_bounds(
         if isinstance(node, exp.Between):
             bounds += times.compare(exp.GTE, node.this, node.args["low"])
             bounds += times.compare(exp.LTE, node.this, node.args["high"])
+        elif isinstance(node, exp.EQ):
+            bounds += times.compare(exp.GTE, node.this, node.expression)
+            bounds += times.compare(exp.LTE, node.this, node.expression)
         elif isinstance(node, exp.GT | exp.GTE | exp.LT | exp.LTE):
             bounds += times.compare(type(node), node.this, node.expression)
     least = [low for low, _ in bounds if low is not None]
