@@ -222,6 +222,16 @@ def test_columns_that_do_not_fit_are_reported_once(operator, expected):
     assert found(app) - {("UnknownColumn", "spec.operators[1].filter")} == {expected}
 
 
+@pytest.mark.parametrize(("kind", "refuses"), [("inner", False), ("left", False), ("right", True), ("full", True)])
+def test_the_left_key_of_an_outer_join_holds_every_right_one(kind, refuses):
+    timed = {"eventTime": {"column": "at"}, "key": "k"}
+    streams = {"a": {"schema": "k int, at timestamp", **timed}, "b": {"schema": "k bigint, t timestamp", **timed}}
+    streams["b"] = streams["b"] | {"eventTime": {"column": "t"}}
+    joined = {"name": "x", "from": "a", "join": {"with": "b", "on": "k", "type": kind, "within": "1h"}}
+    app = document([joined, {"name": "o", "from": "x", "sendTo": "out"}], streams=streams | {"out": {}})
+    assert found(app) == ({("TypeMismatch", "spec.operators[0].join.on")} if refuses else set())
+
+
 def test_merged_inputs_have_the_same_columns():
     app = document(
         [
