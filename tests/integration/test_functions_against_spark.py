@@ -232,6 +232,10 @@ regexp_replace(concat(s, 'ab\r\n'), '(b)$', '$1$1'); regexp_replace(concat(s, '\
 regexp_replace(s, '[a-z]', '#', 3); regexp_replace(s, '^.', '#', 2); regexp_replace(s, 'b$', '!', 2)
 regexp_replace(s, '[^ -~]', '') rlike '\\ba'
 regexp_replace('foo bar', '\\b(\\w)', '<$1>'); regexp_count('a ab-b', '\\bb')
+regexp_replace(word, '\\b(\\p{L})', '<$1>'); s rlike '\\ba\\b'; regexp_extract(word, '(.)\\b', 1); s rlike 'b\\s$'
+regexp_count(concat(s, word), '\\b.'); regexp_replace(concat(s, 'é'), 'a\\b', '#', 2)
+regexp_substr(word, '\\b[^a]+\\b'); regexp_extract_all(concat(word, s), '\\b(.)')
+regexp_instr(concat(s, '\r\n'), '\\s$'); regexp_extract(s, '(b?\\s)$')
 s rlike '\\p{Lu}'; regexp_replace(s, '[\\p{L}\\p{Nd}]+', '#'); regexp_replace(s, '\\P{L}', ''); split(s, '')
 'it''s'; length(''''); "a""b"; concat('a' , '''b'''); s like '%''%'
 """

@@ -1,64 +1,31 @@
-r"""Regular expressions: the part of Java's language that DuckDB's engine (RE2) reads with the same meaning.
+r"""A regular expression of RE2's, and how it is used so that it finds what Java finds.
 
-Everything else is refused: look-around, back-references, flags but `(?i)` and `(?s)` at the start, possessive
-repetition, nested classes. Where both write the same thing with another meaning (`.`, `$`, `\s`, `(?i)`, which in Java
-folds letters of ASCII only), the text is translated.
+Java's `\b` goes by the letters and digits of all scripts, RE2's by those of ASCII. A pattern with `\b` searches a text
+with marks at the bounds of its words: `\b` is a mark, and what matches a character may have marks before it.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.typed_sql import Value, bound, text
+from streamapp_core.schema import STRING
 
-MAX_REPEAT = 255
-"""The most that {m,n} may ask for; RE2 writes repetitions out, so those inside of others multiply."""
-
-_LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
+LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
 _Z = r"\z"
-_END = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?" + _Z
-_CLASSES = {"d": "0-9", "w": "a-zA-Z0-9_", "s": r" \t\n\x0b\f\r"}
-_POSIX = {
-    "Lower": "a-z",
-    "Upper": "A-Z",
-    "Alpha": "a-zA-Z",
-    "Digit": "0-9",
-    "Alnum": "a-zA-Z0-9",
-    "Punct": r"\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e",
-    "Space": _CLASSES["s"],
-    "Blank": r" \t",
-    "XDigit": "0-9a-fA-F",
-    "ASCII": r"\x00-\x7f",
-}
-_CATEGORIES = frozenset(
-    {
-        *"LMNPSZ",
-        "Lu",
-        "Ll",
-        "Lt",
-        "Lm",
-        "Lo",
-        "Mn",
-        "Mc",
-        "Me",
-        "Nd",
-        "Nl",
-        "No",
-        "Pc",
-        "Pd",
-        "Ps",
-        "Pe",
-        "Pi",
-        "Pf",
-        "Po",
-    }
-    | {"Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp"}
-)
-"""Unicode's categories of characters, as in `\\p{Lu}`."""
-_FLAGS = re.compile(r"\(\?([is]{1,2})\)")
-_NAMED = re.compile(r"\?<([a-zA-Z][a-zA-Z0-9]*)>")
-_CONTROLS = {"t": r"\t", "n": r"\n", "r": r"\r", "f": r"\f"}
-_CONTROL_CODES = {r"\t": 9, r"\n": 10, r"\r": 13, r"\f": 12}
-_SPECIAL = frozenset("\\.[]{}()*+?^$|")
+END = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?" + _Z
+_RETURN_AND_FEED = r"(?:\r\n)?" + _Z
+_ONE_LINE_END = rf"[{LINE_ENDS}]?{_Z}"
+_BOUND = "\U0010ffff"
+"""The mark of a word's bound: a code point that is never a character."""
+MARK = r"\x{10ffff}"
+_BEYOND = r"\x{10000}-\x{10ffff}"
+_MARKED = rf"(?:[^{_BEYOND}\P{{L}}]|[^{_BEYOND}\P{{Nd}}])\p{{Mn}}*"
+_WORDS = rf"(?:{_MARKED}|[\p{{L}}\p{{Nd}}_])+"
+"""Java's words for `\\b`: letters and digits of the first 65,536 characters with the marks on them, letters and digits
+beyond, and underscores."""
+_UNKNOWN = rf"{MARK}|[^\x00-\x{{ffff}}\P{{Mn}}]"
+"""What a text with words can't hold: the mark itself, and marks on letters of which Java sees one side only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +33,53 @@ class Regex:
     r"""A regular expression in RE2's language.
 
     `groups` counts its capturing groups; `ends`: it matches up to the end of the text (`$`), line end
-    included; `may_be_empty` that it can match an empty text; `bounds` that it looks at what is around (`\b`).
-    `before_end` is the part before `$`.
+    included; `may_be_empty` that it can match an empty text; `bounds` counts its `\b`. `before_end` is the part before
+    `$`, with all before it that can be empty.
     """
 
     text: str
     groups: int
     ends: bool
     may_be_empty: bool
-    bounds: bool = False
+    bounds: int = 0
     before_end: str = ""
+
+    def searched(self, value: Value) -> str:
+        """Write the text that the pattern searches: with marks, if it has bounds.
+
+        Between two characters a pattern comes to each of its bounds twice at most: at the end of a repetition, and at
+        the start of the next one. A text with rare characters beyond the first 65,536 is null.
+        """
+        if not self.bounds:
+            return value.sql
+        marks = 2 * self.bounds * _BOUND
+
+        def marked(v: str) -> str:
+            with_marks = rf"regexp_replace({v}, '({_WORDS})', '{marks}\1{marks}', 'g')"
+            return f"CASE WHEN NOT regexp_matches({v}, '{_UNKNOWN}') THEN {with_marks} END"
+
+        return bound([value], marked)
+
+    def applied(self, value: Value, use: Callable[[str, str], str]) -> str:
+        r"""Write what is done with a text and a pattern, as SQL: with `$` it may depend on whether `\r\n` is its end.
+
+        Where what is before `$` takes a return, RE2 would find an end behind it, which Java does not.
+        """
+        if not self.ends or self.with_end_in_group:
+            return use(self.searched(value), text(self.text))
+        start = self.text.removesuffix(END)
+
+        def write(v: str) -> str:
+            return (
+                f"CASE WHEN ends_with({v}, chr(13) || chr(10)) THEN {use(v, text(start + _RETURN_AND_FEED))} "
+                f"ELSE {use(v, text(start + _ONE_LINE_END))} END"
+            )
+
+        return bound([Value(STRING, self.searched(value), simple=value.simple and not self.bounds)], write)
+
+    def found(self, sql: str) -> str:
+        """Write a part of a searched text without its marks."""
+        return f"replace({sql}, '{_BOUND}', '')" if self.bounds else sql
 
     @property
     def with_end_in_group(self) -> str | None:
@@ -93,7 +97,7 @@ class Regex:
             or any(_takes(members, "\r") for members in re.findall(r"\[[^\]]*\]", part))
         ):
             return None
-        return self.text.removesuffix(_END) + f"({_END.removesuffix(_Z)}){_Z}"
+        return self.text.removesuffix(END) + f"({END.removesuffix(_Z)}){_Z}"
 
 
 def _takes(members: str, character: str) -> bool:
@@ -105,251 +109,3 @@ def _takes(members: str, character: str) -> bool:
     return (
         re.fullmatch(re.sub(r"\\x\{(\w+)\}", lambda code: rf"\U{int(code[1], 16):08x}", plain), character) is not None
     )
-
-
-def translated(pattern: str) -> Regex:
-    """Translate a regular expression of Java.
-
-    Raises:
-        Refusal: It is none, or uses what RE2 lacks or reads differently.
-    """
-    reader = _Reader(pattern)
-    text, empty = reader.alternatives(0)
-    if reader.position < len(pattern):
-        raise reader.refused("an unmatched )")
-    return Regex(text, reader.groups, reader.ends, empty, reader.bounds, reader.before_end)
-
-
-class _Reader:
-    """A recursive descent over one pattern; each method gives the text and whether it can match nothing."""
-
-    def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
-        flags = _FLAGS.match(pattern)
-        self.any_case = bool(flags and "i" in flags[1])
-        self.dot = r"[\x00-\x{10ffff}]" if flags and "s" in flags[1] else f"[^{_LINE_ENDS}]"
-        self.position = flags.end() if flags else 0
-        self.groups = 0
-        self.names: set[str] = set()
-        self.ends = False
-        self.bounds = False
-        self.before_end = self.last = ""
-        self.repeats = 0
-
-    def refused(self, what: str) -> Refusal:
-        return invalid(
-            f"the pattern '{self.pattern}' has {what} at position {self.position + 1}; allowed are characters, . \\d "
-            "\\w \\s \\b \\p{Lu} [..] (..) (?:..) (?<name>..) | * + ? {m,n} ^, (?i) or (?s) at the start and a final $"
-        )
-
-    def peek(self) -> str:
-        return self.pattern[self.position : self.position + 1]
-
-    def take(self) -> str:
-        character = self.peek()
-        if not character:
-            raise self.refused("an early end")
-        self.position += 1
-        return character
-
-    def alternatives(self, depth: int) -> tuple[str, bool]:
-        if depth > 20:  # noqa: PLR2004 - deeper ones are unreadable
-            raise self.refused("too many nested groups")
-        branches = [self.sequence(depth)]
-        while self.peek() == "|":
-            self.position += 1
-            branches.append(self.sequence(depth))
-        return "|".join(text for text, _ in branches), any(empty for _, empty in branches)
-
-    def sequence(self, depth: int) -> tuple[str, bool]:
-        text, empty = "", True
-        while self.peek() not in ("", "|", ")"):
-            part, part_empty = self.repeated(depth)
-            self.last = part
-            text += part
-            empty = empty and part_empty
-        return text, empty
-
-    def repeated(self, depth: int) -> tuple[str, bool]:
-        start = self.peek()
-        if start == "^":
-            self.position += 1
-            self._no_repetition()
-            return r"\A", True
-        if start == "$":
-            self.position += 1
-            if self.position < len(self.pattern):
-                raise self.refused("something after $")
-            self.ends = True
-            self.before_end = self.last
-            return _END, True
-        if self.pattern[self.position : self.position + 2] in (r"\b", r"\B"):
-            self.position += 2
-            self.bounds = True
-            self._no_repetition()
-            return self.pattern[self.position - 2 : self.position], True
-        repeats = self.repeats
-        text, empty = self._group(depth) if start == "(" else (self._atom(), False)
-        repetition, least = self._repetition()
-        if repetition.startswith("{"):
-            self.repeats += 1
-            if start == "(" and self.repeats > repeats + 1:
-                raise self.refused("a {m,n} inside of another")
-        if repetition and empty:
-            raise self.refused("a repetition of what can be empty")
-        return text + repetition, empty or least == 0
-
-    def _group(self, depth: int) -> tuple[str, bool]:
-        self.position += 1
-        opening = "("
-        named = _NAMED.match(self.pattern, self.position)
-        if named and named[1] not in self.names:
-            self.names.add(named[1])
-            self.position = named.end()
-            self.groups += 1
-        elif self.peek() == "?":
-            if self.pattern[self.position : self.position + 2] != "?:":
-                raise self.refused("an unsupported group")
-            self.position += 2
-            opening = "(?:"
-        else:
-            self.groups += 1
-        text, empty = self.alternatives(depth + 1)
-        if self.peek() != ")":
-            raise self.refused("an unclosed (")
-        if self.ends:
-            raise self.refused("a $ inside of a group")
-        self.position += 1
-        return f"{opening}{text})", empty
-
-    def _atom(self) -> str:
-        character = self.take()
-        if character == ".":
-            return self.dot
-        if character == "[":
-            return self._class()
-        if character == "\\":
-            return self._escape()
-        if character in _SPECIAL:
-            self.position -= 1
-            raise self.refused(f"a misplaced {character}")
-        other = self._other_case(character, character)
-        return f"[{character}{other}]" if other else _literal(character)
-
-    def _escape(self) -> str:
-        character = self.take()
-        if character.lower() in _CLASSES:
-            negation = "^" if character.isupper() else ""
-            return f"[{negation}{_CLASSES[character.lower()]}]"
-        if character in "pP":
-            return f"[{'^' if character == 'P' else ''}{self._posix()}]"
-        if character in _CONTROLS:
-            return _CONTROLS[character]
-        if character.isascii() and not character.isalnum():
-            return _literal(character)
-        raise self.refused(f"the unsupported \\{character}")
-
-    def _posix(self) -> str:
-        """Read the name of a class of ASCII characters, as in `{Punct}`."""
-        end = self.pattern.find("}", self.position)
-        name = self.pattern[self.position + 1 : end] if self.peek() == "{" else ""
-        if self.peek() in ("L", "M", "N", "P", "S", "Z"):
-            name, end = self.peek(), self.position
-        known = name in _POSIX or name in _CATEGORIES
-        if not known or (self.any_case and name in ("Lower", "Upper", "Lu", "Ll", "Lt")):
-            raise self.refused("an unsupported \\p")
-        self.position = end + 1
-        return _POSIX.get(name) or rf"\p{{{name}}}"
-
-    def _other_case(self, low: str, high: str) -> str:
-        """Return the letters of ASCII in a range in their other case, as a range, or nothing if case matters."""
-        if not self.any_case:
-            return ""
-        ranges = ((max(ord(low), first), min(ord(high), last)) for first, last in ((65, 90), (97, 122)))
-        swapped = ((chr(first).swapcase(), chr(last).swapcase()) for first, last in ranges if first <= last)
-        return "".join(first if first == last else f"{first}-{last}" for first, last in swapped)
-
-    def _class(self) -> str:
-        negation = "^" if self.peek() == "^" else ""
-        self.position += len(negation)
-        members = ""
-        while self.peek() != "]" or not members:
-            members += self._class_member()
-        self.position += 1
-        return f"[{negation}{members}]"
-
-    def _class_member(self) -> str:
-        low = self._class_character()
-        following = self.pattern[self.position + 1 : self.position + 2]
-        if self.peek() != "-" or following in ("]", ""):
-            return low + (self._other_case(low, low) if len(low) == 1 else "")
-        self.position += 1
-        high = self._class_character()
-        classes = {*_CLASSES.values(), *_POSIX.values()}
-        if {low, high} & classes or r"\p" in (low[:2], high[:2]) or _code(low) > _code(high):
-            raise self.refused("a range out of order")
-        return f"{low}-{high}{self._other_case(chr(_code(low)), chr(_code(high)))}"
-
-    def _class_character(self) -> str:
-        character = self.take()
-        if character in "[]^" or (character == "&" and self.peek() == "&"):  # in Java && makes an intersection
-            self.position -= 1
-            raise self.refused(f"a {character} in [..]; write \\{character}")
-        if character != "\\":
-            return _literal(character)
-        character = self.take()
-        if character in _CLASSES:
-            return _CLASSES[character]
-        if character == "p":
-            return self._posix()
-        if character in _CONTROLS:
-            return _CONTROLS[character]
-        if character.isascii() and not character.isalnum():
-            return _literal(character)
-        raise self.refused(f"the unsupported \\{character} in [..]")
-
-    def _repetition(self) -> tuple[str, int]:
-        character = self.peek()
-        if character == "{":
-            text, least = self._counted()
-        elif character and character in "*+?":
-            self.position += 1
-            text, least = character, int(character == "+")
-        else:
-            return "", 1
-        if self.peek() == "?":
-            self.position += 1
-            text += "?"
-        self._no_repetition()
-        return text, least
-
-    def _counted(self) -> tuple[str, int]:
-        end = self.pattern.find("}", self.position)
-        bounds = self.pattern[self.position + 1 : end].split(",") if end > 0 else []
-        digits = [bound for bound in bounds if bound]
-        shape = 1 <= len(bounds) <= 2 and bounds[0] != ""  # noqa: PLR2004 - {m}, {m,} or {m,n}
-        if not shape or not all(
-            bound.isascii() and bound.isdecimal() and len(bound) <= len(str(MAX_REPEAT)) for bound in digits
-        ):
-            raise self.refused("a malformed {m,n}")
-        numbers = [int(bound) for bound in digits]
-        if max(numbers) > MAX_REPEAT or numbers != sorted(numbers):
-            raise self.refused(f"a repetition out of range (at most {MAX_REPEAT})")
-        self.position = end + 1
-        return "{" + ",".join(bounds) + "}", numbers[0]
-
-    def _no_repetition(self) -> None:
-        if self.peek() and self.peek() in "*+?{":
-            raise self.refused(f"an unsupported {self.peek()} after a repetition or ^")
-
-
-def _literal(character: str) -> str:
-    if character.isascii() and character.isalnum():
-        return character
-    return rf"\x{{{ord(character):x}}}"
-
-
-def _code(member: str) -> int:
-    if member.startswith(r"\x{"):
-        return int(member[3:-1], 16)
-    return _CONTROL_CODES.get(member) or ord(member)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streamapp_core.expressions import check_select, select_sql, table
 from streamapp_core.expressions.expression_issues import Refusal
-from streamapp_core.expressions.regex import translated
+from streamapp_core.expressions.regex_translation import translated
 from streamapp_core.schema import parse_schema
 from streamapp_runtime.sql_engine import SqlEngine
 
@@ -51,7 +51,7 @@ def test_a_dollar_matches_before_a_last_line_end():
 
 UNSUPPORTED = r"""( ) a) [ [] [a *a a** a*+ a{ a{2,1} a{1000} (a{9}){9} (a*)* (a|)+ a(?i)a (?=a) (?<n>a)(?<n>b) \b*
 (?i)\p{Lower} (?m)a (?si)(?i)a (a)\1 \p{Foo} (?i)\p{Lu} [\p{L}-a] \p \p{ [\p{Punct}-a] \ a$b (a$) ^* [a&&b] [&&a] [[a]]
-[z-a] [\d-z]"""
+[z-a] [\d-z] \B a\Bb"""
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,33 @@ def test_what_ends_at_the_end_is_replaced_as_in_java(first, end, texts):
     with SqlEngine() as engine:
         found = engine.query(select_sql(select.columns, table("t")), t=pa.table({"s": texts}))
     assert found["r"].to_pylist() == [re.sub(pattern, "<>", text, flags=re.ASCII) for text in texts]
+
+
+@pytest.mark.parametrize("pattern", [r"a\s$", "a[^b]$", r"\s+?$", r"a\s?b?$", r"(a|\s)b?$", r"\s$", "a$"])
+@given(texts=st.lists(st.text("ab \n\r", max_size=5), min_size=1, max_size=9))
+def test_an_end_is_found_before_a_return_with_its_line_feed_and_never_between_them(pattern, texts):
+    end_in_java = r"(?:(?=\r\n\Z)|(?=\r\Z)|(?<!\r)(?=\n\Z)|\Z)"
+    literal = pattern.replace("\\", "\\\\")
+    select = check_select(f"s rlike '{literal}' as r", parse_schema("s string"))
+    with SqlEngine() as engine:
+        found = engine.query(select_sql(select.columns, table("t")), t=pa.table({"s": texts}))
+    in_python = re.compile(pattern.replace("$", end_in_java))
+    assert found["r"].to_pylist() == [in_python.search(text) is not None for text in texts]
+
+
+WORDS = st.lists(st.sampled_from(["a", "é", "日", "1", "_", "-", " ", "e\u0301"]), max_size=7).map("".join)
+BOUNDS = [r"\ba", r"a\b", r"\b.", r".\b", r"\b\b.", r"(?:\b.\b)+", r"\b[^ ]+?\b", r"é\b|\b-", r"(\b.(\b.\b)*\b)+"]
+
+
+@pytest.mark.parametrize("pattern", BOUNDS)
+@given(texts=st.lists(WORDS, min_size=1, max_size=9))
+def test_words_have_the_letters_and_digits_of_all_scripts_with_the_marks_on_them(pattern, texts):
+    literal = pattern.replace("\\", "\\\\")
+    calls = f"s rlike '{literal}' as found, regexp_replace(s, '{literal}', '<$0>') as replaced"
+    select = check_select(f"{calls}, regexp_extract_all(s, '{literal}', 0) as parts", parse_schema("s string"))
+    with SqlEngine() as engine:
+        found = engine.query(select_sql(select.columns, table("t")), t=pa.table({"s": texts}))
+    in_python = re.compile(pattern.replace(r"\b", "(?:(?<=[W])(?![W])|(?<![W])(?=[W]))".replace("W", "aé日1_e\u0301")))
+    assert found["found"].to_pylist() == [in_python.search(text) is not None for text in texts]
+    assert found["replaced"].to_pylist() == [in_python.sub(r"<\g<0>>", text) for text in texts]
+    assert found["parts"].to_pylist() == [[part[0] for part in in_python.finditer(text)] for text in texts]

@@ -12,7 +12,7 @@ from streamapp_core.expressions.functions.function_table import Accepts, Functio
 from streamapp_core.expressions.functions.strings import consuming
 from streamapp_core.expressions.growth import MAX_ELEMENTS, SHORT, bounded, size, varies
 from streamapp_core.expressions.kernels import COMMON_PLACES, FIRST_PLACES, MISSING_PLACES, OVERLAP, Kernel
-from streamapp_core.expressions.regex import MAX_REPEAT
+from streamapp_core.expressions.regex_translation import MAX_REPEAT
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, common_number
 from streamapp_core.expressions.typed_sql import Value, bound, cast, one_zero, text
 from streamapp_core.schema import BIGINT, BOOLEAN, INT, STRING, VOID, DataType, TypeKind
@@ -332,8 +332,9 @@ def _extract_all(value: Value, pattern: Value, group: Value | None = None) -> Va
     number = group.literal if group else 1
     if not isinstance(number, int) or not 0 <= number <= regex.groups:
         raise invalid(f"regexp_extract_all: the pattern has {regex.groups} groups, there is no group {number}")
-    found = f"regexp_extract_all({value.sql}, {text(regex.text)}, {number})"
-    return Value(array_of(STRING), f"list_transform({found}, lambda __g: coalesce(__g, ''))")
+    found = f"regexp_extract_all({regex.searched(value)}, {text(regex.text)}, {number})"
+    part = regex.found("coalesce(__g, '')")
+    return Value(array_of(STRING), f"list_transform({found}, lambda __g: {part})")
 
 
 def _of(name: str, parameters: tuple[Parameter, ...], result: str, doc: str, write: Callable[..., Value],

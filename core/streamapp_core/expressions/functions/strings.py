@@ -8,7 +8,8 @@ from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.growth import MAX_GROWTH, SHORT, bounded
-from streamapp_core.expressions.regex import Regex, translated
+from streamapp_core.expressions.regex import Regex
+from streamapp_core.expressions.regex_translation import translated
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import BINARY, BOOLEAN, INT, STRING, DataType, TypeKind
 
@@ -192,7 +193,7 @@ def matches(value: Value, pattern: Value) -> Value:
     if not isinstance(pattern.literal, str):
         raise invalid("the pattern of `rlike` must be a text literal")
     regex = translated(pattern.literal)
-    return Value(BOOLEAN, f"regexp_matches({implied(value, STRING).sql}, {text(regex.text)})")
+    return Value(BOOLEAN, regex.applied(implied(value, STRING), lambda v, p: f"regexp_matches({v}, {p})"))
 
 
 def _regexp_extract(value: Value, pattern: Value, group: Value | None = None) -> Value:
@@ -202,7 +203,7 @@ def _regexp_extract(value: Value, pattern: Value, group: Value | None = None) ->
         raise invalid(f"regexp_extract: the pattern has {regex.groups} groups, there is no group {number}")
     if regex.ends and number == 0:
         raise invalid("regexp_extract of group 0 takes no `$`; put the rest in a group and extract that")
-    return Value(STRING, f"regexp_extract({value.sql}, {text(regex.text)}, {number})")
+    return Value(STRING, regex.found(regex.applied(value, lambda v, p: f"regexp_extract({v}, {p}, {number})")))
 
 
 def consuming(function: str, pattern: Value, *, bounds: bool = False) -> Regex:

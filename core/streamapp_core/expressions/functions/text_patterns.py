@@ -7,7 +7,8 @@ from functools import partial
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.strings import consuming, matches
-from streamapp_core.expressions.regex import Regex, translated
+from streamapp_core.expressions.regex import Regex
+from streamapp_core.expressions.regex_translation import translated
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import INT, STRING
 
@@ -32,10 +33,10 @@ def _replaced(value: Value, pattern: Value, replacement: Value, position: Value 
     else:
         consuming("regexp_replace", pattern, bounds=True)
         replaced = partial(_with_replacements, text(regex.text), text(target))
-    if first == 1:
-        return Value(STRING, bound([value], replaced))
-    rest = Value(STRING, f"substring({value.sql}, {first})")
-    return Value(STRING, f"(left({value.sql}, {first - 1}) || {bound([rest], replaced)})")
+    rest = value if first == 1 else Value(STRING, f"substring({value.sql}, {first})")
+    searched = Value(STRING, regex.searched(rest)) if regex.bounds else rest
+    new = regex.found(bound([searched], replaced))
+    return Value(STRING, new if first == 1 else f"(left({value.sql}, {first - 1}) || {new})")
 
 
 def _with_replacements(pattern: str, target: str, v: str) -> str:
@@ -91,15 +92,16 @@ def _rewritten(replacement: str, groups: int) -> str:
 
 def _count(value: Value, pattern: Value) -> Value:
     regex = consuming("regexp_count", pattern, bounds=True)
-    return Value(INT, cast(f"len(regexp_extract_all({value.sql}, {text(regex.text)}))", INT))
+    return Value(INT, cast(f"len(regexp_extract_all({regex.searched(value)}, {text(regex.text)}))", INT))
 
 
 def _found(value: Value, pattern: Value) -> Value:
     regex = translated(str(pattern.literal))
-    if regex.ends and not regex.may_be_empty and regex.with_end_in_group:
+    if regex.ends and not regex.may_be_empty and not regex.bounds and regex.with_end_in_group:
         return Value(STRING, _found_at_end(value, regex.with_end_in_group, regex.groups + 1))
     consuming("regexp_substr", pattern, bounds=True)
-    return Value(STRING, f"nullif(regexp_extract({value.sql}, {text(regex.text)}, 0), '')")
+    found = f"regexp_extract({regex.searched(value)}, {text(regex.text)}, 0)"
+    return Value(STRING, f"nullif({regex.found(found)}, '')")
 
 
 def _found_at_end(value: Value, pattern: str, group: int) -> str:
@@ -117,14 +119,12 @@ def _place(value: Value, pattern: Value) -> Value:
     regex = translated(str(pattern.literal))
     if regex.may_be_empty or regex.bounds:
         raise invalid("the pattern of regexp_instr can't match an empty text, nor hold `\\b`")
-    ahead = text(f"^((?s:.*?))(?:{regex.text})")
 
-    def write(v: str) -> str:
-        before = f"regexp_extract({v}, {ahead}, 1)"
-        found = f"regexp_matches({v}, {text(regex.text)})"
-        return f"CASE WHEN {v} IS NULL THEN NULL WHEN {found} THEN length({before}) + 1 ELSE 0 END"
+    def write(v: str, p: str) -> str:
+        before = f"regexp_extract({v}, '^((?s:.*?))(?:' || {p} || ')', 1)"
+        return f"CASE WHEN {v} IS NULL THEN NULL WHEN regexp_matches({v}, {p}) THEN length({before}) + 1 ELSE 0 END"
 
-    return Value(INT, cast(bound([value], write), INT))
+    return Value(INT, cast(bound([value], lambda v: regex.applied(Value(STRING, v, simple=True), write)), INT))
 
 
 TEXT_PATTERNS = (
