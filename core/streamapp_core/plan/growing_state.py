@@ -10,13 +10,18 @@ from streamapp_core.spec.operators import OperatorKind
 
 _OR_TTL = "`ttl`, how long after its last row a key is kept, which may be `forever`"
 
+_HINT = (
+    "write behind its `select` how long after its last row a key is kept, or 'forever': /*+ STATE_TTL('a' = '30d') */"
+)
 _IN_SQL = {
-    OperatorKind.JOIN: "bound the event times of both sides, or write it as an operator with `join`, which takes `ttl`",
-    OperatorKind.DEDUP: "write it as an operator with `dedup`, which takes `within` or `ttl`",
-    OperatorKind.OVER: "write it as an operator with `over`, which takes `range` beside `rows`",
-    OperatorKind.TOP_N: "write it as an operator with `topN`, which takes `ttl`, or as a `window` with `topN`",
+    OperatorKind.JOIN: "bound the event times of both sides, or write how long a row is kept, which may be 'forever', "
+    "behind its `select`: /*+ STATE_TTL('a' = '30d', 'b' = '30d') */",
+    OperatorKind.DEDUP: _HINT,
+    OperatorKind.OVER: "write `range between interval '30' days preceding and current row`, or behind its `select` "
+    "that it is right: /*+ STATE_TTL('a' = 'forever') */",
+    OperatorKind.TOP_N: _HINT,
 }
-"""What to do about steps of a query, which has no place for these fields."""
+"""What to write in a query."""
 
 
 def find_growing_state(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[PlanWarning]:

@@ -94,7 +94,18 @@ def _steps_before(graph: Graph, operator: Operator) -> Iterator[object]:
         if step is None or not step.in_sql or written_name(name) != written_name(operator.name):
             yield name
         else:
-            yield [step.spec.model_dump(mode="json", exclude={"name", "from_"}), *_steps_before(graph, step)]
+            yield [_step_state(step.spec), *_steps_before(graph, step)]
+
+
+def _step_state(spec: OperatorSpec) -> object:
+    """Return what a step does to its rows; how long its own state lives is not a part of it."""
+    fields = spec.model_dump(mode="json", exclude={"name", "from_"})
+    for field in fields.values():
+        if isinstance(field, dict) and "ttl" in field:
+            field["ttl"] = None
+    if spec.join is not None and spec.join.condition is None:
+        del fields["join"]["condition"]
+    return fields
 
 
 def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -> object:

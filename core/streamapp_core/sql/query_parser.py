@@ -13,6 +13,7 @@ from streamapp_core.expressions.functions import AGGREGATE_NAMES
 from streamapp_core.expressions.parsing import MAX_NESTING, MAX_TEXT_LENGTH, tokenize
 from streamapp_core.near_names import did_you_mean
 from streamapp_core.sql.query_tree import Item, JoinKind, LastRows, Query, RowNumber, Selection, Source, Span, SqlIssue
+from streamapp_core.sql.state_ttl import read_hints
 from streamapp_core.sql.token_cursor import CLOSING, JOINING, TokenCursor, split_conjuncts
 
 _T = TokenType
@@ -101,6 +102,8 @@ class _Parser(TokenCursor):
 
     def _selection(self) -> Selection:
         self.expect(_T.SELECT, "`select` is expected")
+        hint = self.peek()
+        ttl = read_hints(self.text, hint) if hint is not None and self.take(_T.HINT) else None
         distinct = self.take(_T.DISTINCT)
         if distinct and self.at(_T.ON):
             raise self.refused("take the first row of each group by row_number() in a subquery")
@@ -117,6 +120,7 @@ class _Parser(TokenCursor):
         group_by = self._group_by() if self.take(_T.GROUP_BY) else ()
         having = self.expression() if self.take(_T.HAVING) else None
         return Selection(
+            ttl=ttl,
             distinct=distinct,
             items=tuple(items),
             sources=tuple(sources),
@@ -210,7 +214,7 @@ class _Parser(TokenCursor):
             elif (outer := self._outer_join()) is not None:
                 sources.append(self._source(outer, on=True))
             elif self.at(*JOINING):
-                raise self.refused("`join`, or `left join` of a table, is expected", self.next + 2)
+                raise self.refused("`join`, or a `left`, `right` or `full join`, is expected", self.next + 2)
             else:
                 return sources
 

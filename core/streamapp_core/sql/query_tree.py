@@ -82,9 +82,19 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StateTtl:
+    """The length of time for which a `select` remembers what it keeps of its sources; `length` is as a spec has it."""
+
+    place: Span
+    sources: tuple[tuple[Span, str], ...]
+    length: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """One `select`. `where` and `having` are the conditions that `and` connects."""
 
+    ttl: StateTtl | None
     distinct: bool
     items: tuple[Item, ...]
     sources: tuple[Source, ...]

@@ -91,6 +91,36 @@ def test_random_outer_joins_find_what_an_oracle_finds(tmp_path, seed):
     assert_found([maker.outer_join() for _ in range(QUERIES)], tmp_path, draw)
 
 
+def test_state_that_lives_longer_than_its_rows_changes_no_result(tmp_path):
+    draw = random.Random(0)
+    write(tmp_path, draw)
+    places = 'row_number() over (partition by k order by v desc nulls first, g, "at") as n1'
+    cases = [
+        (
+            'l.v as n0, r.w as n1 from "left" as l join "right" as r on l.k = r.k',
+            ("l", "r"),
+            {"n0": "n", "n1": "n"},
+            None,
+        ),
+        (
+            'k as s0, sum(v) as n0 from "left" as l group by k having sum(v) > 1',
+            ("l",),
+            {"s0": "s", "n0": "n"},
+            ("s0",),
+        ),
+        ('distinct k as s0, v as n0 from "left" as l', ("l",), {"s0": "s", "n0": "n"}, None),
+        (f'k as s0, v as n0, {places} from "left" as l', ("l",), {"s0": "s", "n0": "n", "n1": "n"}, ("s0", "n1")),
+    ]
+    queries = []
+    for query, names, columns, key in cases:
+        entries = ", ".join(f"'{name}' = '1h'" for name in names)
+        texts = [f"select {query}", f"select /*+ STATE_TTL({entries}) */ {query}".replace('"', "`")]
+        if "row_number" in query:
+            texts = [f"select * from ({text}) where n1 <= 2" for text in texts]
+        queries.append(RandomQuery(texts[1], texts[0], columns, key))
+    assert_found(queries, tmp_path, draw)
+
+
 NUMBERS = [
     ("cast(v as decimal(6,2)) + 0.25", "cast(w as decimal(8,3)) + 0.125"),
     ("v", "cast(w as decimal(4,1)) / 2"),

@@ -68,7 +68,7 @@ def test_what_is_bounded_or_a_result_is_not_warned_of(kind):
     ("query", "repair"),
     [
         ("select a.k, a.v, b.w from a join b on a.k = b.k", "bound the event times of both sides"),
-        ("select distinct k from a", "write it as an operator with `dedup`"),
+        ("select distinct k from a", "behind its `select` how long"),
     ],
 )
 def test_steps_of_a_query_are_warned_of_with_what_can_be_written_instead(query, repair):

@@ -505,8 +505,40 @@ REFUSED = {
         "`b.price` is int and `cast(length(i.id) as bigint)` is bigint: rows of a full join without a partner have "
         "either key in one column; write cast(b.price as bigint) = cast(length(i.id) as bigint)"
     ],
-    "select b.item from bids as b left semi join items as i on b.item = i.id": ["`left semi`: `join`, or `left join`"],
+    "select b.item from bids as b left semi join items as i on b.item = i.id": ["`left semi`: `join`, or a `left`, `right`"],
     "select t.rate from bids as b right join `by-name` as t on t.name = b.item": ["a table has no rows of its own"],
+    "select /*+ broadcast(b) */ item from bids as b": ["column 12, `broadcast`: the one hint is STATE_TTL('a' = '30d'"],
+    "select /*+ STATE_TTL(b = 'soon') */ item from bids as b": ["`'soon'`: write lengths of time as '30d', '12 hours'"],
+    "select /*+ STATE_TTL(b = 30) */ item from bids as b": ["`30`: write lengths of time"],
+    "select /*+ STATE_TTL(b '1d') */ item from bids as b": ["`'1d'`: `=` and a length of time are expected"],
+    "select /*+ STATE_TTL(b = '1d' */ item from bids as b": ["`,` or the end of the hint, `)`, is expected"],
+    "select /*+ STATE_TTL() */ item from bids as b": ["`)`: the name of a source is expected"],
+    "select /*+ */ item from bids as b": ["a hint is expected"],
+    "select /*+ STATE_TTL(b = '1d') STATE_TTL(b = '1d') */ item from bids as b": ["the end of the hints, `*/`"],
+    "select /*+ STATE_TTL('b' = '1d'), STATE_TTL('i' = '2d') */ b.item from bids as b join items as i "
+    "on b.item = i.id": ["column 51, `'2d'`: it is 1d of another source"],
+    "select /*+ STATE_TTL('b' = '1d', 'item' = '1d', 't' = '1d') */ b.item from bids as b join items as i "
+    "on b.item = i.id join `by-name` as t on t.name = b.item": [
+        "`'item'`: `item` is none of the sources behind `from`",
+        "`'t'`: a table keeps its rows",
+        "*/`: what is kept of the sources of a `select` ends alike: add 'i' = '1d'",
+    ],
+    "select /*+ STATE_TTL('a' = '1d') */ item from (select * from bids)": [
+        "`'a'`: `a` is none",
+        "`(select * from bids)`: name this query",
+    ],
+    "select /*+ STATE_TTL('bids' = '1d') */ item from bids": [
+        "column 8, `/*+ STATE_TTL('bids' = '1d') */`: it ends nothing"
+    ],
+    "select /*+ STATE_TTL('bids' = '1d') */ item, count(*) as n from bids group by item, window(at, '1 hour')": [
+        "it ends nothing"
+    ],
+    "select /*+ STATE_TTL('a' = '1d') */ n, count(*) as m from (select item, count(*) as n from bids group by item) "
+    "as a group by n": ["rows of results that change are kept while they are there"],
+    "select /*+ STATE_TTL('bids' = '1d') */ item, max(price) over (partition by item order by at rows 3 preceding) "
+    "as m from bids": ["it ends nothing"],
+    "select /*+ STATE_TTL('b' = '1d', 'i' = '1d') */ b.item from bids as b left join items as i on b.item = i.id and "
+    "b.at = i.at": ["it ends nothing"],
     "select item from bids wher price > 3": [
         "line 1, column 23, `wher`: `where`",
     ],
@@ -624,6 +656,7 @@ def test_after_an_unknown_column_upstream_nothing_more_is_said():
     [
         ("select item, count(*) as n from bids group by item having n > 1", EditClass.RESTART),
         ("select item, count(*) as n, 1 as one from bids group by item", EditClass.RESTART),
+        ("select /*+ state_ttl('bids' = '1d') */ item, count(*) as n from bids group by item", EditClass.NEW_RUN),
         ("select item, count(*) as n from bids where price > 1 group by item", EditClass.NEW_RUN),
         ("select bidder as item, count(*) as n from bids group by bidder", EditClass.NEW_RUN),
         ("select item, sum(price) as n from bids group by item", EditClass.NEW_RUN),
@@ -634,6 +667,47 @@ def test_an_edit_needs_a_new_run_if_it_changes_what_a_state_holds(after, edit_cl
     before = parse_document(app("select item, count(*) as n from bids group by item")).app
     edits = classify_edits(before, parse_document(app(after)).app)
     assert [edit.edit_class for edit in edits] == [edit_class]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "edit_class"),
+    [("1d", "36 hours", EditClass.RESTART), ("1d", "forever", EditClass.NEW_RUN), ("forever", "1d", EditClass.NEW_RUN)],
+)
+def test_an_edit_may_change_how_long_the_steps_of_a_query_remember(before, after, edit_class):
+    query = (
+        "select /*+ STATE_TTL('b' = '{0}', i = '{0}') */ b.item, count(*) as n "
+        "from bids as b join items as i on b.item = i.id group by b.item"
+    )
+    documents = [parse_document(app(query.format(length))).app for length in (before, after)]
+    edits = classify_edits(*documents)
+    assert {edit.edit_class for edit in edits} == {edit_class}
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "ends"),
+    [
+        ("b.item from bids as b join items as i on b.item = i.id", "join", "ttl: 30d"),
+        ("distinct b.item from bids as b join items as i on b.item = i.id and b.at = i.at", "dedup", "ttl: 30d"),
+        ("b.item from bids as b join (select id from items group by id) as i on b.item = i.id", "join", "ttl: 30d"),
+        ("item, count(*) as n from bids as b, rates as i where b.item = i.name group by 1", "aggregate", "ttl: 30d"),
+        ("b.item from bids as b join rates as i on b.item = i.name group by b.item", "dedup", "ttl: 30d"),
+    ],
+)
+def test_a_hint_says_how_long_a_query_remembers(query, kind, ends):
+    (does,) = [
+        does for _, one, _, does in steps(f"select /*+ STATE_TTL('B' = '30d', i = '30 days') */ {query}") if one == kind
+    ]
+    assert does.endswith(ends)
+
+
+def test_the_first_and_the_last_rows_of_a_key_are_forgotten_by_the_query_that_has_them():
+    inner = "select /*+ STATE_TTL('bids' = '12h') */ *, row_number() over (partition by item order by price) as place"
+    made = steps(f"select item, price from ({inner} from bids) where place = 1")
+    assert [does for _, kind, _, does in made if kind == "topN"] == ["orderBy: price; n: 1; by: item; ttl: 12h"]
+    last = "select /*+ state_ttl('bids' = 'Forever') */ item, max(price) over (partition by item order by at "
+    made = steps(f"{last} rows 3 preceding) as most from bids")
+    assert "rows: 4; range: forever" in next(does for _, kind, _, does in made if kind == "over")
+    assert accepted(app(f"{last} rows 3 preceding) as most from bids")).warnings == ()
 
 
 def test_from_belongs_to_all_other_kinds():

@@ -1,6 +1,5 @@
 """Windows of event time in a `group by`: `window(at, '10 seconds')`, `session_window(at, '10 seconds')`."""
 
-import re
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -9,16 +8,8 @@ from streamapp_core.plan.sql_operators.rows import Rows
 from streamapp_core.spec.base import format_duration
 from streamapp_core.sql.query_tree import Span, SqlIssue
 from streamapp_core.sql.sql_expressions import SqlExpression
+from streamapp_core.sql.time_lengths import read_length
 
-_UNITS = {
-    "millisecond": 1,
-    "second": 1_000,
-    "minute": 60_000,
-    "hour": 3_600_000,
-    "day": 86_400_000,
-    "week": 604_800_000,
-}
-_PART = re.compile(r"([0-9]{1,9}) ([a-z]+)")
 _LENGTH_ONLY, _WITH_STEP = 2, 3
 """Arguments of a tumbling window (or a session), and of a sliding one."""
 
@@ -70,15 +61,6 @@ def read_window(expression: SqlExpression, rows: Rows) -> EventWindow | None:
             )
         fields = {"sliding": format_duration(lengths[0]), "every": format_duration(lengths[1])}
     return EventWindow(expression=expression, name=name, fields=fields, condition=condition)
-
-
-def read_length(text: str) -> int | None:
-    """Return the milliseconds of a length of time such as `1 hour 30 minutes`; None if it is none."""
-    words = " ".join(text.lower().removeprefix("interval ").split())
-    parts = [(int(number), unit.removesuffix("s")) for number, unit in _PART.findall(words)]
-    if _PART.sub("", words).strip() or not parts or any(unit not in _UNITS for _, unit in parts):
-        return None
-    return sum(number * _UNITS[unit] for number, unit in parts)
 
 
 def _length(node: exp.Expr, span: Span) -> int:

@@ -18,6 +18,7 @@ from streamapp_core.plan.sql_operators.relations import (
 )
 from streamapp_core.plan.sql_operators.rows import Rows, partitioned_under, types_of, write
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
+from streamapp_core.plan.sql_operators.ttl_steps import ttl_fields
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, hashed_by
 from streamapp_core.schema import STRING
 from streamapp_core.sql.query_tree import Selection, Span, SqlIssue
@@ -262,7 +263,7 @@ class _Groups:
         kept = partitioned_under(kept, {name.lower(): (name.lower(),) for name in by})
         if self._plain:
             name = builder.step_name(self._step, "distinct")
-            builder.add(name, source, "dedup", {"by": by}, place)
+            builder.add(name, source, "dedup", {"by": by} | ttl_fields(self._selection, rows), place)
             return self._rows_of(name, kept, key=None)
         list_ = [*aggregates, *([having] if having else [])]
         if not list_:
@@ -271,6 +272,8 @@ class _Groups:
         value: dict[str, object] = {"by": by, "select": ", ".join(places)}
         if self._window is not None:
             value = self._window.fields | value
+        else:
+            value |= ttl_fields(self._selection, rows)
         kind = "aggregate" if self._window is None else "window"
         name = builder.step_name(self._step, "groups" if self._window is None else "windows")
         builder.add(name, source, kind, value, places)

@@ -9,13 +9,13 @@ from sqlglot.tokenizer_core import TokenType
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.type_rules import NUMERIC, common_number
 from streamapp_core.plan.joined_columns import keys_match
-from streamapp_core.plan.sql_operators.event_windows import read_length
 from streamapp_core.plan.sql_operators.relations import Found, Scope
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import STRING, DataType, TypeKind
 from streamapp_core.sql.query_tree import JoinKind, Span
 from streamapp_core.sql.sql_expressions import SqlExpression, read_expression
+from streamapp_core.sql.time_lengths import read_length
 from streamapp_core.sql.token_cursor import split_at
 
 

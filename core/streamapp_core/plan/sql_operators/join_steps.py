@@ -20,6 +20,7 @@ from streamapp_core.plan.sql_operators.relations import Relation, RelationColumn
 from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, has_key, joined_key, rows_of, write
 from streamapp_core.plan.sql_operators.source_columns import SourceColumns
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
+from streamapp_core.plan.sql_operators.ttl_steps import ttl_fields
 from streamapp_core.plan.sql_operators.used_columns import check_columns, used_columns
 from streamapp_core.plan.sql_operators.written_sources import WrittenSources
 from streamapp_core.plan.stream_types.stream_partitioning import hashed_by
@@ -280,6 +281,8 @@ class Joins:
         value: dict[str, object] = {"with": right.operator, "on": on}
         if within is not None:
             value["within"] = dict(zip(("before", "after"), map(format_duration, within), strict=True))
+        else:
+            value |= ttl_fields(self._selection, left)
         places = place
         if outer:
             value["type"] = str(kind)

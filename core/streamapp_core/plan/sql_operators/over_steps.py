@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from streamapp_core.expressions.parsing import tokenize
-from streamapp_core.plan.sql_operators.event_windows import check_event_time, read_length
+from streamapp_core.plan.sql_operators.event_windows import check_event_time
 from streamapp_core.plan.sql_operators.relations import (
     Output,
     Relation,
@@ -23,6 +23,7 @@ from streamapp_core.plan.stream_types.stream_partitioning import Hashed, hashed_
 from streamapp_core.spec.base import format_duration
 from streamapp_core.sql.query_tree import Item, LastRows, Selection, SqlIssue
 from streamapp_core.sql.sql_expressions import SqlExpression, read_expression, read_ordering
+from streamapp_core.sql.time_lengths import read_length
 
 
 class _Added(NamedTuple):
@@ -72,6 +73,9 @@ class _Steps:
         columns = WindowColumns(self._rows.scope, list(outputs), self._names(outputs))
         by = self._groups(columns)
         fields: dict[str, object] = {"by": by, **_frame(self._text, self._window, self._rows)}
+        ttl = self._selection.ttl
+        if ttl is not None and ttl.length == "forever" and "rows" in fields and self._rows.key is None:
+            fields["range"] = ttl.length
         order = read_ordering(self._text, self._window.order)
         condition = None
         if self._rows.key is None:

@@ -24,6 +24,7 @@ from streamapp_core.plan.sql_operators.relations import (
 )
 from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, partitioned_under, write
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
+from streamapp_core.plan.sql_operators.ttl_steps import check_ttl, check_ttl_used, ttl_fields
 from streamapp_core.plan.sql_operators.written_sources import WrittenSources
 from streamapp_core.plan.stream_types.stream_partitioning import hashed_by
 from streamapp_core.problems import ProblemCode
@@ -156,6 +157,22 @@ class QuerySteps:
             lambda number: self._source(selection.sources[number], scope, named, limits.get(number)),
             range(len(selection.sources)),
         )
+        check_ttl(builder, selection, relations)
+        before = len(builder.steps)
+        relation = self._planned(selection, relations, where, scope, limit)
+        check_ttl_used(selection, builder.steps[before:])
+        return relation
+
+    def _planned(
+        self,
+        selection: Selection,
+        relations: Sequence[Relation | None],
+        where: Sequence[Span],
+        scope: str,
+        limit: Limit | None,
+    ) -> Relation:
+        """Return the rows of a selection, given those of its sources."""
+        builder = self._builder
         joins = Joins(builder, self._sources, selection, scope)
         rows, left = joins.make(relations, where)
         rows = filter_rows(builder, rows, left, builder.step_name(scope, "where") if left else "")
@@ -175,9 +192,9 @@ class QuerySteps:
             return self._project(rows, outputs, scope)
         if ranked:
             raise SqlIssue(ranked[0].place, "numbered rows are all different; leave out `distinct`")
-        return self._distinct(rows, outputs, scope)
+        return self._distinct(selection, rows, outputs, scope)
 
-    def _distinct(self, rows: Rows, outputs: Sequence[Output], scope: str) -> Relation:
+    def _distinct(self, selection: Selection, rows: Rows, outputs: Sequence[Output], scope: str) -> Relation:
         builder = self._builder
         selected = self._project(rows, outputs, builder.step_name(scope, "select"))
         place = outputs[0].span
@@ -188,7 +205,7 @@ class QuerySteps:
             builder.add(source, selected.operator, "partitionBy", {"key": by[0]}, place)
             selected = replace(selected, partitioned=hashed_by(by[:1]))
         name = builder.step_name(scope, "distinct")
-        builder.add(name, source, "dedup", {"by": by}, place)
+        builder.add(name, source, "dedup", {"by": by} | ttl_fields(selection, rows), place)
         builder.add(scope, name, "map", "*", place)
         return replace(selected, operator=scope, timing=selected.timing)
 

@@ -14,6 +14,7 @@ from streamapp_core.plan.sql_operators.relations import (
 )
 from streamapp_core.plan.sql_operators.rows import Rows, partitioned_under, types_of, write
 from streamapp_core.plan.sql_operators.step_builder import StepBuilder
+from streamapp_core.plan.sql_operators.ttl_steps import ttl_fields
 from streamapp_core.plan.sql_operators.window_columns import WindowColumns, is_literal, shown_column
 from streamapp_core.plan.stream_types.stream_partitioning import hashed_by
 from streamapp_core.schema import INT
@@ -163,7 +164,7 @@ def rank_rows(
         source, name = name, builder.step_name(scope, f"by-{by[0]}")
         builder.add(name, source, "partitionBy", {"key": by[0]}, groups[0].span if groups else item.place)
     fields: dict[str, object] = {"by": by, "orderBy": order_by, "n": limit.n}
-    fields |= {"rank": item.name} if limit.ranked else {}
+    fields |= ({"rank": item.name} if limit.ranked else {}) | ttl_fields(selection, rows)
     source, name = name, builder.step_name(scope, "first")
     builder.add(name, source, "topN", fields, item.place)
     made = types_of(builder, name)
