@@ -22,7 +22,7 @@ NOBODY = "127.0.0.1:1"
 TIMEOUT = 8
 """Seconds after which the impatient take a broker for gone: a busy one answers before."""
 FETCH_SECONDS = 1.5
-"""Seconds after which clients have fetched the end of a partition, too: what is polled first, after a broker's death."""
+"""Seconds after which clients have fetched the end of a partition: what is polled first, after a broker's death."""
 OWNER = TransactionOwner(id="w", epoch=1)
 RECORDS = 20_000
 

@@ -505,7 +505,7 @@ REFUSED = {
         "`b.price` is int and `cast(length(i.id) as bigint)` is bigint: rows of a full join without a partner have "
         "either key in one column; write cast(b.price as bigint) = cast(length(i.id) as bigint)"
     ],
-    "select b.item from bids as b left semi join items as i on b.item = i.id": ["`left semi`: `join`, or a `left`, `right`"],
+    "select b.item from bids as b left semi join items as i on b.item = i.id": ["`left semi`: `join`, or a `left`"],
     "select t.rate from bids as b right join `by-name` as t on t.name = b.item": ["a table has no rows of its own"],
     "select /*+ broadcast(b) */ item from bids as b": ["column 12, `broadcast`: the one hint is STATE_TTL('a' = '30d'"],
     "select /*+ STATE_TTL(b = 'soon') */ item from bids as b": ["`'soon'`: write lengths of time as '30d', '12 hours'"],
