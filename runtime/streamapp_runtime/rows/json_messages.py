@@ -6,33 +6,33 @@ A field that is absent or null is null; fields the schema lacks are ignored; of 
 import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
-from msgspec.structs import astuple
 
 from streamapp_core.spec.streams import PLAIN_JSON, JsonOptions
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.json_columns import ColumnBuilder, floating_columns, parse_column
 from streamapp_runtime.rows.message_rows import MessageRows
 from streamapp_systems.file.file_chunks import UnreadableRow
 from streamapp_systems.file.json_format import parse_lines
 from streamapp_systems.file.json_layout import object_schema, to_row_columns
-from streamapp_systems.file.json_nested import absent, map_array, object_type, offsets, only_fields, parse_keys
+from streamapp_systems.file.json_nested import object_type, only_fields
 from streamapp_systems.file.json_writing import json_texts
-from streamapp_systems.file.text_values import parse_text
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
-from streamapp_systems.variants.variant_columns import is_variant, parse_variants
+from streamapp_systems.variants.variant_columns import is_variant
 
 _LIST: Any = list
 _DICT: Any = dict
 _MINUS_ZERO = re.compile(rb"-0(?<=[:\[,\s]-0)\s*[,}\]]")
 """A whole number, or the like of it in a text. A search for what begins with plain characters is six times as fast."""
-_PART_BYTES = 512 << 10
-"""JSON that is decoded at once: of more, the objects would not stay in a processor's caches until they are columns."""
+_PART_BYTES, _NESTED_PART_BYTES = 512 << 10, 128 << 10
+"""JSON that is decoded at once: of more, the objects would not stay in a processor's caches until they are columns.
+
+Nested ones take more room, and their columns fewer calls of Arrow.
+"""
 
 
 class JsonDecoder:
@@ -52,11 +52,16 @@ class JsonDecoder:
         self._options = options
         self._objects = object_schema(schema, options)
         texts = (name for name in unread if pa.types.is_string(schema.field(name).type))
-        self._left_out = {options.field_of(name) for name in texts}
+        left_out = {options.field_of(name) for name in texts}
         row = _object_type(list(self._objects))
         self._typed = row is not None
         self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(row or object).decode
-        self._attributes = [attrgetter(f"field{number}") for number in range(len(schema))]
+        self._columns = [
+            ColumnBuilder(f"field{number}", field.type, left_out=field.name in left_out)
+            for number, field in enumerate(self._objects)
+        ]
+        nested = any(pa.types.is_nested(field.type) for field in self._objects)
+        self._part_bytes = _NESTED_PART_BYTES if nested else _PART_BYTES
 
     def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
         """See `MessageDecoder.decode`."""
@@ -73,50 +78,20 @@ class JsonDecoder:
         """Decode values; after any error Arrow's parser must read them."""
         if not all(map(bytes.isascii, values)):
             b"\n".join(values).decode()  # what is skipped must be UTF-8, too
-        rows = max(len(values) * _PART_BYTES // max(sum(map(len, values)), 1), 1)
+        rows = max(len(values) * self._part_bytes // max(sum(map(len, values)), 1), 1)
         parts = [self._decode_part(values[start : start + rows]) for start in range(0, max(len(values), 1), rows)]
-        return parts[0] if len(parts) == 1 else pa.concat_tables(parts).combine_chunks()
-
-    def _decode_part(self, values: Sequence[Any]) -> pa.Table:
-        objects = list(map(self._decode, values))
-        columns = [
-            pa.nulls(len(objects), field.type)
-            if field.name in self._left_out
-            else self._column(list(map(attribute, objects)), field.type, values)
-            for attribute, field in zip(self._attributes, self._objects, strict=True)
-        ]
+        built = parts[0] if len(parts) == 1 else map(pa.concat_arrays, zip(*parts, strict=True))
+        columns = [parse_column(column, field.type) for column, field in zip(built, self._objects, strict=True)]
+        zeros = (pc.any(pc.equal(numbers, 0)).as_py() for column in columns for numbers in floating_columns(column))
+        if any(zeros) and any(map(_MINUS_ZERO.search, values)):
+            raise ValueError("a whole number has lost its sign")
         return pa.Table.from_arrays(
             to_row_columns(columns, self._schema, self._options.timestamps), schema=self._schema
         )
 
-    def _column(self, decoded: Sequence[Any], kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
-        if is_variant(kind):
-            return parse_variants(None if raw is None else bytes(raw) for raw in decoded)
-        if pa.types.is_nested(kind):
-            return self._nested(decoded, kind, values)
-        if pa.types.is_temporal(kind) or pa.types.is_binary(kind):
-            return parse_text(pa.array(decoded, pa.string()), kind)
-        column = pa.array(decoded, kind)
-        zeros = pa.types.is_floating(kind) and pc.any(pc.equal(column, 0)).as_py()
-        if zeros and any(map(_MINUS_ZERO.search, values)):
-            raise ValueError("a whole number has lost its sign")
-        return column
-
-    def _nested(self, decoded: Sequence[Any], kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
-        if pa.types.is_struct(kind):
-            columns = zip(_fields(decoded, kind.num_fields), kind.fields, strict=True)
-            children = [self._column(column, field.type, values) for column, field in columns]
-            return pa.StructArray.from_arrays(children, fields=kind.fields, mask=absent(decoded))
-        if pa.types.is_list(kind) and _is_taken_as_it_is(kind.value_type):
-            return pa.array(decoded, kind)
-        known = list(filter(None, decoded))
-        starts, missing = offsets(decoded), absent(decoded)
-        if pa.types.is_list(kind):
-            elements = self._column(list(chain.from_iterable(known)), kind.value_type, values)
-            return pa.ListArray.from_arrays(starts, elements, type=kind, mask=missing)
-        keys = parse_keys(list(chain.from_iterable(known)), kind.key_type)
-        held = list(chain.from_iterable(entries.values() for entries in known))
-        return map_array(starts, keys, self._column(held, kind.item_type, values), kind, missing)
+    def _decode_part(self, values: Sequence[Any]) -> list[pa.Array]:
+        objects = list(map(self._decode, values))
+        return [column.build(objects) for column in self._columns]
 
     def _decode_each(self, messages: MessageTuple, ssp: Ssp) -> MessageRows:
         lines = [self._line(message.value or b"") for message in messages]
@@ -172,18 +147,3 @@ def _object_type(fields: Sequence[pa.Field]) -> type | None:
 def _or_null(kind: Any) -> Any:  # noqa: ANN401 - types are put together from it
     """Return a type that takes JSON's null, too, as what is raw does already."""
     return kind if kind is msgspec.Raw else kind | None
-
-
-def _is_taken_as_it_is(kind: pa.DataType) -> bool:
-    """Return whether Arrow makes of decoded values what they mean, without a second look at their texts."""
-    return bool(pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
-
-
-def _fields(objects: Sequence[Any], count: int) -> list[list[Any]]:
-    """Return the fields of some objects, as columns; those of None are None."""
-    nothing = (None,) * count
-    try:
-        found = list(chain.from_iterable(map(astuple, objects)))
-    except TypeError:
-        found = list(chain.from_iterable(nothing if value is None else astuple(value) for value in objects))
-    return [found[number::count] for number in range(count)]

@@ -84,19 +84,6 @@ def parse_nested(texts: Texts, to: pa.DataType, parse_plain: ParsePlain) -> pa.A
     return parse_plain([_as_text(text) if text else text for text in texts] if pa.types.is_string(to) else texts, to)
 
 
-def absent(values: Sequence[object]) -> pa.Array | None:
-    """Return which values are None, as masks of nested arrays are; None if none is."""
-    return pa.array([value is None for value in values], pa.bool_()) if None in values else None
-
-
-def offsets(values: Sequence[Any]) -> pa.Array:
-    """Return where the elements of lists begin and end in all their elements; None has none."""
-    lengths = map(len, values) if None not in values else (0 if value is None else len(value) for value in values)
-    starts = np.zeros(len(values) + 1, np.int64)
-    np.cumsum(np.fromiter(lengths, np.int64, len(values)), out=starts[1:])
-    return pa.array(starts, pa.int32())
-
-
 def map_array(starts: pa.Array, keys: pa.Array, items: pa.Array, to: pa.DataType, missing: pa.Array | None) -> pa.Array:
     """Return a column of maps.
 
@@ -109,13 +96,17 @@ def map_array(starts: pa.Array, keys: pa.Array, items: pa.Array, to: pa.DataType
     return maps
 
 
-def parse_keys(names: Sequence[str], to: pa.DataType) -> pa.Array:
-    """Parse the names of fields as the keys of maps.
+def _absent(values: Sequence[object]) -> pa.Array | None:
+    """Return which values are None, as masks of nested arrays are; None if none is."""
+    return pa.array([value is None for value in values], pa.bool_()) if None in values else None
 
-    Raises:
-        ValueError, pa.ArrowException: one is no such key.
-    """
-    return parse_text(pa.array(names, pa.string()), to)
+
+def _offsets(values: Sequence[Any]) -> pa.Array:
+    """Return where the elements of lists begin and end in all their elements; None has none."""
+    lengths = map(len, values) if None not in values else (0 if value is None else len(value) for value in values)
+    starts = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, len(values)), out=starts[1:])
+    return pa.array(starts, pa.int32())
 
 
 def _object(members: Iterable[tuple[str, bytes]]) -> bytes:
@@ -127,23 +118,23 @@ def _parse_structs(texts: Texts, to: pa.DataType, parse_plain: ParsePlain) -> pa
     known = [_checked(text, b"{") for text in texts]
     columns = field_texts([text or b"{}" for text in known], names)
     children = [parse_nested(column, field.type, parse_plain) for column, field in zip(columns, to.fields, strict=True)]
-    return pa.StructArray.from_arrays(children, fields=to.fields, mask=absent(known))
+    return pa.StructArray.from_arrays(children, fields=to.fields, mask=_absent(known))
 
 
 def _parse_arrays(texts: Texts, to: pa.DataType, parse_plain: ParsePlain) -> pa.Array:
     decoded = [None if text is None else _decode_array(_checked(text, b"[") or b"[]") for text in map(_known, texts)]
     elements = [_text(raw) for raw in chain.from_iterable(filter(None, decoded))]
     values = parse_nested(elements, to.value_type, parse_plain)
-    return pa.ListArray.from_arrays(offsets(decoded), values, type=to, mask=absent(decoded))
+    return pa.ListArray.from_arrays(_offsets(decoded), values, type=to, mask=_absent(decoded))
 
 
 def _parse_maps(texts: Texts, to: pa.DataType, parse_plain: ParsePlain) -> pa.Array:
     decoded = [None if text is None else _decode_map(_checked(text, b"{") or b"{}") for text in map(_known, texts)]
     known = list(filter(None, decoded))
-    keys = parse_keys(list(chain.from_iterable(known)), to.key_type)
+    keys = parse_text(pa.array(list(chain.from_iterable(known)), pa.string()), to.key_type)
     values = [_text(raw) for entries in known for raw in entries.values()]
     items = parse_nested(values, to.item_type, parse_plain)
-    return map_array(offsets(decoded), keys, items, to, absent(decoded))
+    return map_array(_offsets(decoded), keys, items, to, _absent(decoded))
 
 
 def _known(text: bytes | None) -> bytes | None:
