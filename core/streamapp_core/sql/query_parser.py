@@ -5,6 +5,7 @@ Spark's SQL knows many more clauses. Each that is not in this grammar is refused
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
@@ -13,12 +14,16 @@ from streamapp_core.expressions.functions import AGGREGATE_NAMES
 from streamapp_core.expressions.parsing import MAX_NESTING, MAX_TEXT_LENGTH, tokenize
 from streamapp_core.near_names import did_you_mean
 from streamapp_core.sql.query_tree import Item, JoinKind, LastRows, Query, RowNumber, Selection, Source, Span, SqlIssue
+from streamapp_core.sql.refused_clauses import REFUSED_CLAUSES
 from streamapp_core.sql.state_ttl import read_hints
-from streamapp_core.sql.token_cursor import CLOSING, JOINING, TokenCursor, split_conjuncts
+from streamapp_core.sql.token_cursor import CLOSING, JOINING, TokenCursor, depth_change, split_conjuncts
 
 _T = TokenType
 _OUTER = {_T.LEFT: JoinKind.LEFT, _T.RIGHT: JoinKind.RIGHT, _T.FULL: JoinKind.FULL}
 _CLAUSES = ("where", "group by", "having", "union all", "join", "left join")
+_LEFT_OUT = (_T.ORDER_BY, _T.SORT_BY, _T.CLUSTER_BY, _T.DISTRIBUTE_BY, _T.LIMIT, _T.OFFSET)
+"""Clauses that say in which order rows come, and how many."""
+_AFTER_CLAUSES = (*REFUSED_CLAUSES, _T.UNION, _T.R_PAREN, _T.SEMICOLON)
 _MAX_QUERIES = 100
 _INSTEAD_OF = {
     "lag": ". The value before is `first(...)` of the last two rows, if `count(*)` of them is 2: both in a query, "
@@ -26,11 +31,32 @@ _INSTEAD_OF = {
 }
 
 
-def parse_query(text: str) -> Query:
-    """Parse a text that is one query.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedQuery:
+    """A text that was read: all that is not in the grammar, and the query without it; None: it has no end.
+
+    What follows such a thing is read on where it means the same without it.
+    """
+
+    query: Query | None
+    issues: tuple[SqlIssue, ...] = ()
+
+
+def parse_query(text: str) -> ParsedQuery:
+    """Parse a text that is to be one query."""
+    issues: list[SqlIssue] = []
+    try:
+        query = _read(text, issues)
+    except SqlIssue as issue:
+        return ParsedQuery(query=None, issues=(*issues, issue))
+    return ParsedQuery(query=query, issues=tuple(issues))
+
+
+def _read(text: str, issues: list[SqlIssue]) -> Query:
+    """Read a query; what is left out of it is added to `issues`.
 
     Raises:
-        SqlIssue: the first thing in it that is not in the grammar.
+        SqlIssue: it can't be read any further.
     """
     whole = Span(0, 0)
     if len(text) > MAX_TEXT_LENGTH:
@@ -39,14 +65,15 @@ def parse_query(text: str) -> Query:
         tokens = tokenize(text)
     except SqlglotError:
         raise SqlIssue(whole, "it is not SQL: a quote or a comment may lack its end") from None
-    return _Parser(text, tokens).whole()
+    return _Parser(text, tokens, issues).whole()
 
 
 class _Parser(TokenCursor):
     """Reads the clauses of queries."""
 
-    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
+    def __init__(self, text: str, tokens: Sequence[Token], issues: list[SqlIssue]) -> None:
         super().__init__(text, tokens)
+        self._issues = issues
         self._depth = 0
         self._queries = 0
 
@@ -68,14 +95,30 @@ class _Parser(TokenCursor):
             raise self.refused(f"at most {_MAX_QUERIES} queries, {MAX_NESTING} in each other; split it into operators")
         named = self._named() if self.take(_T.WITH) else ()
         selections = [self._branch()]
+        self._leave_out_clauses()
         while self.take(_T.UNION):
             if not self.take(_T.ALL):
                 self.next -= 1
-                raise self.refused("write `union all`; for different rows only, `select distinct` around it")
+                self._issues.append(
+                    self.refused("write `union all`; for different rows only, `select distinct` around it")
+                )
+                self.next += 1
+                self.take(_T.DISTINCT)
             selections.append(self._branch())
+            self._leave_out_clauses()
         self._refuse_clause()
         self._depth -= 1
         return Query(place=self.since(start), selections=tuple(selections), named=named)
+
+    def _leave_out_clauses(self) -> None:
+        """Pass the clauses without which a query has the same rows; each is an issue."""
+        while self.at(*_LEFT_OUT):
+            self._issues.append(self.refused(REFUSED_CLAUSES[self.tokens[self.next].token_type]))
+            self.next += 1
+            depth = 0
+            while (token := self.peek()) is not None and (depth or not self.at(*_AFTER_CLAUSES)):
+                depth += depth_change(token, self.tokens[self.next - 1])
+                self.next += 1
 
     def _named(self) -> tuple[tuple[str, Query], ...]:
         named: list[tuple[str, Query]] = []

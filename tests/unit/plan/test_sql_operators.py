@@ -592,6 +592,34 @@ REFUSED = {
     "select name from `by-name`": ["a table has no rows of its own"],
     "select item + 1 as a, substring(5) as b, more.c from bids": ["`substring(5) as b`", "`more.c`"],
     "select item, item from bids": ["`item`: two columns are named `item`"],
+    "select itm from bids order by item desc, upper(bidder) limit 3 offset 2": [
+        "`order by`",
+        "`limit`",
+        "`offset`",
+        "`itm`: unknown column",
+    ],
+    "select item from (select itm as item from bids order by (1) union select id from items limit 1) sort by item": [
+        "`order by`",
+        "`union`: write `union all`",
+        "`limit`",
+        "`sort by`",
+        "`itm`: unknown column",
+    ],
+    "select item from bids order by item limit 3 select": ["`order by`", "`limit`"],
+    "select item from bids order by item) where price > 3": ["`order by`", "`)`: one query is expected"],
+    "select item, price, item, upper(price) as Price from bids": [
+        "`item`: two columns are named `item`",
+        "`upper(price) as Price`: two columns are named `Price`",
+    ],
+    "select sum(nothing(price)) as a from bids group by item": [
+        "`sum(nothing(price)) as a`",
+        "`item`: the result of a group",
+    ],
+    "select b.item, t.rate from bids as b join items as i on b.price > 3 join items as j on j.id = i.id "
+    "left join `by-name` as t on t.rate = 3": [
+        "``by-name` as t`: a table is joined by its key",
+        "`items as i`: no equality joins it",
+    ],
     "select price + 1 from bids": ["`price + 1`: this column needs a name"],
     "select item from bids union all select price from bids": [
         "is string in one query of `union all` and int in another"

@@ -43,6 +43,7 @@ class _Derivation:
         self._spec = spec
         self._broken = set(broken)
         self._problems: list[Problem] = []
+        self._incomplete: set[str] = set()
         self._queries = self._parse()
         reads = {name: relation_names(query) for name, query in self._queries.items()}
         known = {*spec.streams, *(operator.name for operator in spec.operators)}
@@ -57,11 +58,15 @@ class _Derivation:
         for index, operator in enumerate(self._spec.operators):
             if operator.sql is None or operator.name in self._broken:
                 continue
-            try:
-                queries[operator.name] = parse_query(operator.sql)
-            except SqlIssue as issue:
+            parsed = parse_query(operator.sql)
+            for issue in parsed.issues:
                 self._refuse(f"spec.operators[{index}].sql", located(operator.sql, issue))
+            if parsed.query is None:
                 self._broken.add(operator.name)
+            else:
+                queries[operator.name] = parsed.query
+            if parsed.issues:
+                self._incomplete.add(operator.name)
         return queries
 
     def _refuse(self, path: str, message: str, code: ProblemCode = ProblemCode.SQL_UNSUPPORTED) -> None:
@@ -104,7 +109,7 @@ class _Derivation:
         except Refused:
             pass
         else:
-            if not builder.problems:
+            if not builder.problems and operator.name not in self._incomplete:
                 self._sources.remember(operator.name, relation)
                 return builder.steps
         self._problems += builder.problems

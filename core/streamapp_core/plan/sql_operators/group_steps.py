@@ -99,8 +99,10 @@ class _Groups:
         before = _Before(self._rows.scope, {*_BOUNDS.values()} if windows else set())
         self._name_groups([expression for expression in written if read_window(expression, self._rows) is None], before)
         outputs, aggregates, having = self._over_groups(before)
-        self._refuse_lacking(outputs)
+        lacks = self._refuse_lacking(outputs)
         rows = self._group(before, aggregates, having, place)
+        if lacks:
+            raise Refused
         return rows, outputs
 
     def _grouped_by(self, span: Span) -> SqlExpression:
@@ -226,10 +228,10 @@ class _Groups:
             raise SqlIssue(reference.span, f"a window has `{self._window.name}.start` and `{self._window.name}.end`")
         return bound
 
-    def _refuse_lacking(self, outputs: Sequence[Output]) -> None:
-        """Refuse results that replace each other by a key that nobody sees."""
+    def _refuse_lacking(self, outputs: Sequence[Output]) -> bool:
+        """Refuse results that replace each other by a key that nobody sees; return whether they are such."""
         if self._window is not None or self._builder.name != self._step or self._plain:
-            return
+            return False
         shown = {output.text for output in outputs}
         lacking = [group.expression.span for group in self._groups if backquoted(group.name) not in shown]
         for span in lacking:
@@ -240,8 +242,7 @@ class _Groups:
                     "add this to the select list",
                 )
             )
-        if lacking:
-            raise Refused
+        return bool(lacking)
 
     @property
     def _plain(self) -> bool:

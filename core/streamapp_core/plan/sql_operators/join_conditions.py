@@ -1,6 +1,6 @@
 """Conditions of joins: equalities of the columns of two sources, and bounds on the time between two rows."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -36,7 +36,7 @@ def sources_of(builder: StepBuilder, span: Span, scope: Scope) -> set[int]:
     return {scope.find(reference).relation for reference in read_expression(builder.text, span).references}
 
 
-def equality_of(builder: StepBuilder, span: Span, scope: Scope, joined: set[int], at: int) -> Equality | None:
+def equality_of(builder: StepBuilder, span: Span, scope: Scope, joined: Collection[int], at: int) -> Equality | None:
     """Return what a condition equates of joined sources and of the next one; None if it does not."""
     expression = read_expression(builder.text, span)
     if not isinstance(expression.node, exp.EQ):
@@ -46,9 +46,9 @@ def equality_of(builder: StepBuilder, span: Span, scope: Scope, joined: set[int]
         return None
     sides = [Span(span.start + part[0].start, span.start + part[-1].end + 1) for part in parts]
     read_ = [sources_of(builder, side, scope) for side in sides]
-    if read_[1] == {at} and read_[0] and read_[0] <= joined:
+    if read_[1] == {at} and read_[0] and read_[0] <= {*joined}:
         return Equality(left=read_expression(builder.text, sides[0]), right=read_expression(builder.text, sides[1]))
-    if read_[0] == {at} and read_[1] and read_[1] <= joined:
+    if read_[0] == {at} and read_[1] and read_[1] <= {*joined}:
         return Equality(left=read_expression(builder.text, sides[1]), right=read_expression(builder.text, sides[0]))
     return None
 

@@ -1,6 +1,6 @@
 """Joins of a query: each source comes to those before it by an equality of their columns."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from streamapp_core.plan.join_sides import written_key
@@ -160,30 +160,48 @@ class Joins:
     def _next(self, rows: Rows, joined: set[int], waiting: Sequence[int]) -> tuple[int, Sequence[Equality]]:
         """Return a source that equalities join with those before, and these; they need not be checked any more."""
         for at in waiting:
-            conditions = self._own.get(at, self._conditions)
-            made = [(span, equality_of(self._builder, span, self._scope, joined, at)) for span in conditions]
-            found = [(span, equality) for span, equality in made if equality is not None]
-            of_table = self._tables.get(at)
-            if of_table is None:
-                chosen = self._of_streams(rows, at, found)
-            else:
-                chosen = equalities_of_key(found, self._scope, [(at, column.lower()) for column in of_table.key])
+            found = self._equalities(at, joined)
+            chosen = self._of_key(at, found) if at in self._tables else self._of_streams(rows, at, found)
             if not chosen:
                 continue
             spans = [span for span, _ in chosen]
-            others = [span for span in conditions if span not in spans]
+            others = [span for span in self._own.get(at, self._conditions) if span not in spans]
             if at in self._own:
                 self._own[at] = others
             else:
                 self._conditions = others
             return at, [equality for _, equality in chosen]
-        table = self._tables.get(waiting[0])
+        self._builder.gather(self._refuse_apart, [at for at in waiting if not self._meets(at)] or waiting[:1])
+        raise Refused
+
+    def _equalities(self, at: int, joined: Collection[int]) -> Sequence[tuple[Span, Equality]]:
+        """Return the conditions of a join that equate something of a source and of those that are joined."""
+        conditions = self._own.get(at, self._conditions)
+        made = [(span, equality_of(self._builder, span, self._scope, joined, at)) for span in conditions]
+        return [(span, equality) for span, equality in made if equality is not None]
+
+    def _of_key(self, at: int, found: Sequence[tuple[Span, Equality]]) -> Sequence[tuple[Span, Equality]]:
+        """Return an equality for each column of the key of a table; none if one has none."""
+        return equalities_of_key(found, self._scope, [(at, column.lower()) for column in self._tables[at].key])
+
+    def _meets(self, at: int) -> bool:
+        """Return whether a source would be joined, if all before it were."""
+        found = self._equalities(at, range(at))
+        return bool(self._of_key(at, found) if at in self._tables else found)
+
+    def _refuse_apart(self, at: int) -> None:
+        """Refuse a source that no equality joins with those before.
+
+        Raises:
+            SqlIssue: always.
+        """
+        table = self._tables.get(at)
         why = (
             "no equality joins it with what stands before it, as in `on a.key = b.key`: all pairs of rows can't be made"
         )
         if table is not None:
             why = f"a table is joined by its key: on {' and '.join(f'... = `{key}`' for key in table.key)}"
-        raise SqlIssue(self._selection.sources[waiting[0]].place, why)
+        raise SqlIssue(self._selection.sources[at].place, why)
 
     def _of_streams(
         self, rows: Rows, at: int, found: Sequence[tuple[Span, Equality]]

@@ -49,7 +49,7 @@ def check_outer_join(
             f"a {source.join} join of streams is the first join of its query, since joined rows have no column that is "
             "their event time: write the joins after it, or this one as operators"
         )
-    equal = [equality_of(builder, span, scope, set(range(at)), at) is not None for span in source.on]
+    equal = [equality_of(builder, span, scope, range(at), at) is not None for span in source.on]
     if not any(equal):
         reasons.append("no equality behind its `on` joins it with what stands before it, as in `on a.key = b.key`")
     if not reasons and time_bounds(builder, source.on, scope, 0, at) is None:

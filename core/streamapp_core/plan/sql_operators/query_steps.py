@@ -220,11 +220,13 @@ class QuerySteps:
         """Add the step that emits the columns of a select list; the key of rows that replace others goes along."""
         builder = self._builder
         taken: set[str] = set()
-        for output in outputs:
+
+        def take(output: Output) -> None:
             if output.name.lower() in taken and not output.generates:
-                builder.refuse(SqlIssue(output.span, f"two columns are named `{output.name}`; rename one with `as`"))
-                raise Refused
+                raise SqlIssue(output.span, f"two columns are named `{output.name}`; rename one with `as`")
             taken.add(output.name.lower())
+
+        builder.gather(take, outputs)
         stored = first_names(outputs)
         whole = Span(outputs[0].span.start, outputs[-1].span.end)
         hidden: dict[str, str] = {}
