@@ -339,7 +339,13 @@ cast(ts as decimal(20,6)); cast(ts as decimal(12,1)); cast(ts2 as float); dt + i
 date_sub(dt, i); substring(s, i2); substring(x, i)
 cast(i as timestamp); cast(b2 % 1000000 as timestamp); cast(small as timestamp); cast(ts as bigint); cast(ts as int)
 cast(ts as double); cast(double('4.9e-324') as string); cast(double('-1e-323') as string)
-cast(float('1.4e-45') as string)
+cast(float('1.4e-45') as string); cast(double('4.79e21') as string); cast(float('5.5259205e25') as string)
+cast(double(b) as string); cast(float(b) as string); cast(float(b) as variant)::string
+to_json(struct(double(b), float(b))); format_number(double(b) * 1e4, 1); round(double(b), -1)
+format_string('%f', double(b)); cast(double(b) as variant)::string
+get_json_object(to_json(struct(double(b) as x)), '$.x'); double(b)::decimal(38,18)
+cast(double(b) * 1e4 as decimal(38,2)); cast(double('1.41e36') as decimal(38,2))
+cast(concat(num, 'e33') as decimal(38,1)); cast(power(2e0, small2) as string)
 cast(float('1e-44') as string); cast(double('1e-320') as string); cast(t as decimal(3,1)); cast(t as decimal(1,1))
 cast(t as timestamp); cast(ts as boolean); cast(m as timestamp)
 cast(fine as timestamp); cast(i as binary); cast(b as binary); cast(tiny as binary); cast(small2 as binary)

@@ -196,7 +196,8 @@ def _floating_to_floating(value: Value, target: DataType) -> str:
 
 def _floating_to_decimal(value: Value, target: DataType) -> str:
     # By way of the digits that are printed, not of the binary value.
-    return text_formats.decimal_from_number(cast(cast(value.sql, "DOUBLE"), "VARCHAR"), target)
+    number = Value(DOUBLE, cast(value.sql, DOUBLE)) if value.kind is TypeKind.FLOAT else value
+    return text_formats.decimal_from_number(text_formats.digits_of_floating(number), target)
 
 
 def _decimal_to_floating(value: Value, target: DataType) -> str:

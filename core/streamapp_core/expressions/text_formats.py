@@ -1,8 +1,9 @@
 """Between texts and other values, in DuckDB SQL: what Spark reads and writes, character by character."""
 
+from collections.abc import Callable
 from functools import partial
 
-from streamapp_core.expressions.kernels import ZONE_NAME
+from streamapp_core.expressions.kernels import DOUBLE_TEXT, FLOAT_TEXT, ZONE_NAME
 from streamapp_core.expressions.local_times import moment_in
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text, try_cast
 from streamapp_core.schema import BOOLEAN, DOUBLE, MAX_PRECISION, DataType, TypeKind
@@ -46,8 +47,14 @@ def decimal_from_text(sql: str, target: DataType) -> str:
 
 def decimal_from_number(sql: str, target: DataType) -> str:
     """Read a decimal from a text that is a number, perhaps with an exponent."""
-    # By way of more digits before the point: DuckDB reads 1e-2 as 1 first.
-    return try_cast(try_cast(sql, f"DECIMAL({MAX_PRECISION},{target.scale})"), target)
+    # By way of more digits before the point: DuckDB reads 1e-2 as 1 first, and with an exponent some of 39 digits.
+    widest = f"DECIMAL({MAX_PRECISION},{target.scale})"
+    nines = "9" * (MAX_PRECISION - target.scale) + "." + "9" * target.scale
+
+    def within(d: str) -> str:
+        return f"CASE WHEN abs({d}) <= CAST('{nines}' AS {widest}) THEN {try_cast(d, target)} END"
+
+    return bound([Value(target, try_cast(sql, widest))], within)
 
 
 def boolean_from_text(value: Value) -> str:
@@ -108,41 +115,55 @@ def _year_month_day(parts: str) -> str:
 
 
 def text_of_floating(value: Value) -> str:
-    """Write a float or double as Java does: the fewest digits, an exponent below 1e-3 and from 1e7."""
-    number = _double_of_float(value) if value.kind is TypeKind.FLOAT else value
+    """Write a float or double as Java does: with an exponent below 1e-3 and from 1e7."""
 
-    def write(v: str, t: str) -> str:
-        digits = f"rtrim(ltrim(translate({t}, '-.', ''), '0'), '0')"
-        exponent = f"CASE WHEN abs({v}) < 1 THEN -4 ELSE length(split_part(ltrim({t}, '-'), '.', 1)) - 1 END"
-        mantissa = f"left({digits}, 1) || '.' || CASE WHEN length({digits}) > 1 THEN {digits}[2:] ELSE '0' END"
-        return (
-            f"CASE WHEN isnan({v}) THEN 'NaN' WHEN isinf({v}) THEN CASE WHEN {v} > 0 THEN '' ELSE '-' END "
-            f"|| 'Infinity' WHEN {v} = 0 OR (abs({v}) >= 1e-3 AND abs({v}) < 1e7) THEN {t} "
-            f"WHEN contains({t}, 'e') THEN {_with_exponent(v, t)} "
-            f"ELSE CASE WHEN {v} < 0 THEN '-' ELSE '' END || {mantissa} || 'E' || {exponent} END"
-        )
+    def write(number: Value) -> str:
+        return bound([number, Value(None, cast(number.sql, "VARCHAR"))], _with_exponent)
 
-    return bound([number], lambda v: bound([Value(DOUBLE, v, simple=True), Value(None, cast(v, "VARCHAR"))], write))
+    return _by_size(value, write)
+
+
+def digits_of_floating(value: Value) -> str:
+    """Write a float or double as a text that a cast to decimal takes, with the digits of Java."""
+    return _by_size(value, lambda number: cast(number.sql, "VARCHAR"))
+
+
+def _by_size(value: Value, write: Callable[[Value], str]) -> str:
+    """Write a text of a number that has the fewest digits in Java, and take Java's of others.
+
+    Those that have more are large, or below 2 to the power of -20.
+    """
+    single = value.kind is TypeKind.FLOAT
+    most = 2**25 if single else 2**53
+
+    def chosen(v: str) -> str:
+        number = Value(DOUBLE, _double_of_float(v), simple=False) if single else Value(DOUBLE, v, simple=True)
+        usual = bound([number], lambda n: write(Value(DOUBLE, n, simple=True)))
+        as_in_java = (FLOAT_TEXT if single else DOUBLE_TEXT).over(v)
+        return f"CASE WHEN {v} = 0 OR abs({v}) BETWEEN {2**-20} AND {most} THEN {usual} ELSE {as_in_java} END"
+
+    return bound([value], chosen)
 
 
 def _with_exponent(v: str, t: str) -> str:
-    """Return a text with an exponent as Java's, which has two digits of the double next to 0, too."""
-    least = f"format('{{:.1e}}', {v})"
-    two = f"CASE WHEN contains({t}, '.') THEN {t} WHEN abs({v}) = 5e-324 THEN {least} ELSE replace({t}, 'e', '.0e') END"
-    return bound(
+    digits = f"rtrim(ltrim(translate({t}, '-.', ''), '0'), '0')"
+    exponent = f"CASE WHEN abs({v}) < 1 THEN -4 ELSE length(split_part(ltrim({t}, '-'), '.', 1)) - 1 END"
+    mantissa = f"left({digits}, 1) || '.' || CASE WHEN length({digits}) > 1 THEN {digits}[2:] ELSE '0' END"
+    two = f"CASE WHEN contains({t}, '.') THEN {t} ELSE replace({t}, 'e', '.0e') END"
+    shorter = bound(
         [Value(None, two)],
         lambda s: f"split_part({s}, 'e', 1) || 'E' || CAST(CAST(split_part({s}, 'e', 2) AS INTEGER) AS VARCHAR)",
     )
+    return (
+        f"CASE WHEN {v} = 0 OR (abs({v}) >= 1e-3 AND abs({v}) < 1e7) THEN {t} WHEN contains({t}, 'e') THEN {shorter} "
+        f"ELSE CASE WHEN {v} < 0 THEN '-' ELSE '' END || {mantissa} || 'E' || {exponent} END"
+    )
 
 
-def _double_of_float(value: Value) -> Value:
+def _double_of_float(v: str) -> str:
     """Return the double with the fewest digits that still round to the float; DuckDB writes some floats with more."""
-
-    def write(v: str) -> str:
-        tries = ", ".join(f"format('{{:.{digits}e}}', CAST({v} AS DOUBLE))" for digits in range(1, 9))
-        return f"CAST(list_filter([{tries}], lambda __s: CAST(__s AS FLOAT) = {v})[1] AS DOUBLE)"
-
-    return Value(DOUBLE, bound([value], write))
+    tries = ", ".join(f"format('{{:.{digits}e}}', CAST({v} AS DOUBLE))" for digits in range(1, 9))
+    return f"CAST(list_filter([{tries}], lambda __s: CAST(__s AS FLOAT) = {v})[1] AS DOUBLE)"
 
 
 def plain_decimal(sql: str, data_type: DataType) -> str:

@@ -24,7 +24,16 @@ from streamapp_runtime.kernels.json_path_kernels import (
 from streamapp_runtime.kernels.json_readers import from_json
 from streamapp_runtime.kernels.json_schemas import schema_of_json
 from streamapp_runtime.kernels.kll_kernels import kll_count, kll_of_both, kll_quantiles, kll_ranks, kll_text
-from streamapp_runtime.kernels.number_kernels import expm1, grouped_number, half_even, half_up, log1p, other_base
+from streamapp_runtime.kernels.number_kernels import (
+    double_text,
+    expm1,
+    float_text,
+    grouped_number,
+    half_even,
+    half_up,
+    log1p,
+    other_base,
+)
 from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_char
 from streamapp_runtime.kernels.sort_kernels import sorted_places
 from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
@@ -77,6 +86,8 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.FORMATTED: formatted,
     kernels.OTHER_BASE: other_base,
     kernels.DECIMAL_RESULT: decimal_result,
+    kernels.DOUBLE_TEXT: double_text,
+    kernels.FLOAT_TEXT: float_text,
     kernels.HALF_EVEN: half_even,
     kernels.ZONE_NAME: zone_name,
     kernels.HALF_UP: half_up,

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamapp_runtime.kernels.kll_sketches import TYPES, KllSketch, read_kll
+from streamapp_systems.variants.floating_texts import floating_text
 
 _SKETCH_TYPES = {"bigint": "Longs", "float": "Floats", "double": "Doubles"}
 _TEXT = """
@@ -126,8 +127,4 @@ def _number(value: Any) -> str:  # noqa: ANN401 - a number of a sketch
     """Return a number as Java writes it."""
     if value.dtype.kind == "i":
         return str(value)
-    if np.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    if value == 0 or 1e-3 <= abs(value) < 1e7:  # noqa: PLR2004 - where Java begins to write exponents
-        return np.format_float_positional(value, trim="0")
-    return np.format_float_scientific(value, trim="0", exp_digits=1).replace("e+", "E").replace("e", "E")
+    return floating_text(float(value), single=value.dtype.itemsize == np.dtype(np.float32).itemsize)

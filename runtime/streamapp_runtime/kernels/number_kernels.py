@@ -3,10 +3,14 @@
 import math
 import re
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from streamapp_runtime.kernels.row_functions import each_row
+from streamapp_systems.variants.floating_texts import decimal_of, floating_text
 
 _DIGITS = Context(prec=11_000)
 _LONG = 2**64
@@ -20,6 +24,16 @@ def expm1(values: pa.Array) -> pa.Array:
 def log1p(values: pa.Array) -> pa.Array:
     """Return the natural logarithm of one more than each number; null from -1 down. See `expm1`."""
     return pc.log1p(pc.if_else(pc.less_equal(values, -1.0), None, values))
+
+
+def double_text(values: pa.Array) -> pa.Array:
+    """Write doubles as texts."""
+    return pa.array(each_row(floating_text, values), pa.string())
+
+
+def float_text(values: pa.Array) -> pa.Array:
+    """Write floats as texts."""
+    return pa.array(each_row(partial(floating_text, single=True), values), pa.string())
 
 
 def half_even(values: pa.Array, places: pa.Array) -> pa.Array:
@@ -36,7 +50,7 @@ def _rounded(values: pa.Array, places: pa.Array, mode: str) -> pa.Array:
     def rounded(value: float | None, digits: int | None) -> float | None:
         if value is None or digits is None or not math.isfinite(value):
             return value
-        number = Decimal(repr(value))
+        number = decimal_of(value)
         if -int(number.as_tuple().exponent) <= digits:
             return value + 0.0  # Java's decimals have no zero with a sign
         return float(number.quantize(Decimal((0, (1,), -digits)), mode, _DIGITS)) + 0.0

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamapp_core.expressions.format_specifiers import Specifier, parse_format
+from streamapp_systems.variants.floating_texts import decimal_of
 
 _MAX_DIGITS = 11_000
 """Of a number that is written: 309 of a double before the point, and as many behind it as a format may ask for."""
@@ -108,7 +109,7 @@ def _number(specifier: Specifier, value: object) -> str:
 def _fixed(value: float, places: int) -> str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity"
-    return f"{Decimal(repr(value)).quantize(Decimal((0, (1,), -places)), ROUND_HALF_UP, _DIGITS):f}"
+    return f"{decimal_of(value).quantize(Decimal((0, (1,), -places)), ROUND_HALF_UP, _DIGITS):f}"
 
 
 def _justified(specifier: Specifier, text: str) -> str:

@@ -2,15 +2,14 @@
 
 import math
 import re
-from decimal import Decimal
 
+from streamapp_systems.variants.floating_texts import floating_text
 from streamapp_systems.variants.json_tokens import MalformedJsonError, TokenKind, Tokens
 
 _ESCAPED = re.compile(r'["\\\x00-\x1f]')
 _ESCAPED_BYTES = re.compile(r'["\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 _HALF = re.compile("[\ud800-\udfff]")
-_LEAST, _BEYOND = 1e-3, 1e7
 
 
 def string(text: str, *, as_bytes: bool) -> str:
@@ -43,20 +42,7 @@ def double(number: float) -> str:
     """Write a number as Java does; what is none stands in quotes."""
     if not math.isfinite(number):
         return '"NaN"' if math.isnan(number) else '"Infinity"' if number > 0 else '"-Infinity"'
-    return java_digits(repr(number), number)
-
-
-def java_digits(digits: str, number: float) -> str:
-    """Write the shortest digits of a number as Java does: with an exponent below 1e-3 and from 1e7."""
-    if len(digits.lstrip("-").partition("e")[0]) == 1:  # of numbers of two digits, Java takes the closest one
-        nearest = f"{number:.1e}"
-        digits = nearest if float(nearest) == number else digits
-    if number == 0 or _LEAST <= abs(number) < _BEYOND:
-        return digits if "e" not in digits else f"{Decimal(digits):f}"
-    sign, figures, exponent = Decimal(digits).normalize().as_tuple()
-    written = "".join(map(str, figures))
-    rest = written[1:] or "0"
-    return f"{'-' if sign else ''}{written[0]}.{rest}E{int(exponent) + len(written) - 1}"
+    return floating_text(number)
 
 
 def integer(text: str) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from decimal import Context, Decimal
 from typing import Any
 
-import numpy as np
-
 from streamapp_systems.variants import json_generator
+from streamapp_systems.variants.floating_texts import floating_text
 from streamapp_systems.variants.json_tokens import (
     MAX_NAME_LENGTH,
     MAX_NUMBER_LENGTH,
@@ -190,12 +189,7 @@ def _stripped(number: Decimal) -> Decimal:
 
 
 def _floating(node: Node) -> str:
-    if not np.isfinite(node.held):
-        return "NaN" if np.isnan(node.held) else "Infinity" if node.held > 0 else "-Infinity"
-    if node.kind is VariantKind.DOUBLE:
-        return json_generator.double(node.held)
-    digits = str(np.float32(node.held))
-    return json_generator.java_digits(digits, node.held) if len(digits) > 3 else digits  # noqa: PLR2004
+    return floating_text(float(node.held), single=node.kind is VariantKind.FLOAT)
 
 
 def _moment(node: Node) -> str:

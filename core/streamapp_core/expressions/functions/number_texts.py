@@ -12,7 +12,7 @@ from streamapp_core.expressions.functions.rounding import decimal_of
 from streamapp_core.expressions.functions.text_codes import base64
 from streamapp_core.expressions.kernels import CHAR_TO_NUMBER, FORMATTED, GROUPED_NUMBER, NUMBER_TO_CHAR, OTHER_BASE
 from streamapp_core.expressions.number_formats import parse_number_format
-from streamapp_core.expressions.text_formats import plain_decimal
+from streamapp_core.expressions.text_formats import digits_of_floating, plain_decimal
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
 from streamapp_core.expressions.typed_sql import Value, cast, text, try_cast
 from streamapp_core.schema import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataType, TypeKind
@@ -49,8 +49,7 @@ def _to_number(value: Value, form: Value) -> Value:
 
 def _format_number(value: Value, form: Value) -> Value:
     floating = value.kind in FRACTIONAL
-    digits = converted(value, DOUBLE).sql if floating else value.sql
-    digits = cast(digits, "VARCHAR") if floating else plain_decimal(digits, value.type or INT)
+    digits = digits_of_floating(converted(value, DOUBLE)) if floating else plain_decimal(value.sql, value.type or INT)
     number = converted(value, DOUBLE).sql if floating else cast("NULL", DOUBLE)
     if isinstance(form.literal, str):
         return Value(STRING, GROUPED_NUMBER.over(digits, number, text(_decimal_pattern(form.literal))))
