@@ -148,6 +148,12 @@ def make_log_faults(random: Random, until: float, *, several: bool) -> tuple[Fau
     return tuple(faults)
 
 
+def make_last_restart(random: Random, until: float) -> Fault:
+    """Make a broker restart when the last rows have been written: what it forgets, no later row ends."""
+    at, lasting = until + random.uniform(-0.5, 1.5), random.uniform(0.5, 3.0)
+    return Fault(at=at, kind=FaultKind.KILL_BROKER, target=1, seconds=lasting, step="", count=1)
+
+
 def make_beginner_faults(random: Random, until: float) -> tuple[Fault, ...]:
     """Make workers stand still before they take their ids; they go on beside those of their driver's successor.
 
@@ -316,6 +322,11 @@ def asks_for_fewer(target: int) -> bool:
 def asks_at_once(target: int) -> bool:
     """Return whether the fault `SCALE` with this target asks the driver that there is."""
     return target % 2 == 0
+
+
+def forgets_markers(target: int) -> bool:
+    """Return whether the broker that the fault `KILL_BROKER` with this target meets forgets how transactions ended."""
+    return target % 2 == 1
 
 
 def shrink(faults: Sequence[Fault], fails: Callable[[tuple[Fault, ...]], bool]) -> tuple[Fault, ...]:

@@ -65,6 +65,8 @@ class BrokerService:
         self.awaiting: list[SimulatedThread] = []
         self._scheduler = scheduler
         self._planned: set[DueMarker] = set()
+        self.after_next_end: Callable[[], object] = _do_nothing
+        """Called when the next transaction has been ended, and its markers are not written yet."""
         scheduler.at(_EXPIRY_SECONDS, self._expire)
 
     @property
@@ -79,6 +81,9 @@ class BrokerService:
         except (RequestError, NoAnswer) as error:
             return _raising(error)
         finally:
+            if isinstance(request, EndTxn):
+                called, self.after_next_end = self.after_next_end, _do_nothing
+                called()
             if isinstance(request, EndTxn | InitProducerId):
                 self.plan_markers()
             if isinstance(request, _CHANGING):
@@ -200,6 +205,10 @@ class FaultyNetwork:
         """Wake those that await news."""
         self._service.tell()
 
+    def connection(self) -> int:
+        """See `Network.connection`."""
+        return self._service.broker.deaths
+
     def now(self) -> int:
         """Return the time of day of the process."""
         return self._process.time_of_day()
@@ -210,3 +219,6 @@ class FaultyNetwork:
 
     def _latency(self) -> float:
         return self._scheduler.random.expovariate(1_000) * self._process.slowness
+
+
+def _do_nothing() -> None: ...

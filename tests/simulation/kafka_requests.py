@@ -46,6 +46,10 @@ class Network(Protocol):
         """
         ...
 
+    def connection(self) -> int:
+        """Return the number of the connection: another one once the broker was gone, whether it was asked or not."""
+        ...
+
     def now(self) -> int:
         """Return the time of day in milliseconds."""
         ...

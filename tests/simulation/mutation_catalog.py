@@ -293,6 +293,17 @@ MUTATIONS = (
         shows=frozenset({"table"}),
     ),
     Mutation(
+        name="nothing ends a transaction that brokers have forgotten",
+        changes=(
+            Change(
+                file=f"{_RUNTIME}/processor/committer.py",
+                old="        return self._was_away\n",
+                new="        return False\n",
+            ),
+        ),
+        needs=frozenset({FaultKind.KILL_BROKER}),
+    ),
+    Mutation(
         name="opening the store of a side input makes it young",
         changes=(
             Change(

@@ -37,12 +37,18 @@ from simulation.simulated_coordinator import Coordinator, DueMarker, Transaction
 from simulation.simulated_topics import SimulatedTopics
 
 
+def forgets_nothing(at: TopicPartition, commit: bool) -> bool:
+    """Return False: a node writes all markers when it is back."""
+    return False
+
+
 class SimulatedBroker:
     """One node: its topics, its coordinator of transactions, and consumer groups. Not thread-safe."""
 
     def __init__(self) -> None:
         self.topics = SimulatedTopics()
         self.alive = True
+        self.deaths = 0
         self._coordinator = Coordinator()
         self._groups: dict[str, dict[TopicPartition, int]] = {}
         self._handlers: Mapping[type, Callable[[Any, int], Any]] = {
@@ -94,15 +100,16 @@ class SimulatedBroker:
             if log.settings.compacted:
                 log.compact(now)
 
-    def die(self, *, forgetting_markers: bool = False) -> None:
+    def die(self, *, forgets: Callable[[TopicPartition, bool], bool] = forgets_nothing) -> None:
         """Stop answering. What was answered is kept.
 
         A node without others that dies right after it decided a transaction may take it for complete when it is back,
-        and never write its markers (seen with Kafka 4.3.1).
+        and never write its markers (seen with Kafka 4.3.1): those that it `forgets`, by the partition and whether the
+        transaction was committed.
         """
-        if forgetting_markers:
-            self._coordinator.forget_markers()
+        self._coordinator.forget_markers(forgets)
         self.alive = False
+        self.deaths += 1
 
     def start(self) -> None:
         """Answer again, and go on with what was decided."""

@@ -4,7 +4,7 @@ A commit is decided, and answered, when its transaction is prepared; its markers
 at a time, in any order.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -171,11 +171,15 @@ class Coordinator:
         transaction.complete_if_marked()
         return transaction.producer, commit
 
-    def forget_markers(self) -> None:
-        """Take all decided transactions for complete, as a node does that died too soon after its answer."""
+    def forget_markers(self, forgets: Callable[[TopicPartition, bool], bool]) -> None:
+        """Take decided transactions for complete in some partitions, as a node does that died too soon.
+
+        `forgets` says in which, by the partition and whether the transaction was committed.
+        """
         for transaction in self._transactions.values():
             if transaction.state.prepared:
-                transaction.partitions.clear()
+                commit = transaction.state is TransactionState.PREPARE_COMMIT
+                transaction.partitions -= {at for at in transaction.partitions if forgets(at, commit)}
                 transaction.complete_if_marked()
 
     def _owned(self, transactional_id: str, producer: ProducerIdentity) -> _Transaction:

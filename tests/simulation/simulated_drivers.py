@@ -40,7 +40,7 @@ from support.kubernetes_api import MemoryCluster
 
 EXPECTED = (Drained, ProcessorFailed, Superseded, SystemAway, EpochOutdatedError, *TRANSIENT)
 """What a driver may end with; somebody starts the app again."""
-_RUN_ID = "r1"
+RUN_ID = "r1"
 _UNREACHED_SECONDS = 1.0
 _OWNER = {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "name": "app", "uid": "u1"}
 
@@ -87,7 +87,7 @@ class LocalLauncher:
         return self._run
 
     def _run(self, process: SimulatedProcess, drain: Callable[[], bool]) -> bool:
-        request = RunRequest(text=self._text(), folder=self._folder, state=self._state, fresh=False, run_id=_RUN_ID)
+        request = RunRequest(text=self._text(), folder=self._folder, state=self._state, fresh=False, run_id=RUN_ID)
         run_app(
             request,
             lambda channel, *_: SimulatedHost(process, channel, self._surroundings),
@@ -142,7 +142,7 @@ class KubernetesLauncher:
         self._epoch += 1
         epoch, counts = self._epoch, self._counts()
         self._launched_counts, self._text = counts, self._texts()
-        version = {"app": "text", "run_id": _RUN_ID, "counts": counts}
+        version = {"app": "text", "run_id": RUN_ID, "counts": counts}
         launch = Launch(
             epoch=epoch,
             processors=self._surroundings.processors,
@@ -165,7 +165,7 @@ class KubernetesLauncher:
     def _write_job_model(self, counts: dict[str, int]) -> None:
         stored = read_job_model(self._store)
         previous = None if stored is None else stored.model
-        planned = plan(parse_text(self._text), counts, previous, run_id=_RUN_ID).plan
+        planned = plan(parse_text(self._text), counts, previous, run_id=RUN_ID).plan
         assert planned is not None
         processors = {str(number): "here" for number in range(self._surroundings.processors)}
         expected = ABSENT if stored is None else stored.pointer_version
@@ -195,7 +195,7 @@ class KubernetesLauncher:
             return LaunchedEpoch(
                 store=store,
                 follower=JobModelFollower(store, epoch),
-                reporter=ProgressReporter(store, _RUN_ID, epoch, now),
+                reporter=ProgressReporter(store, RUN_ID, epoch, now),
                 lease=DriverLease(api, environment, _OWNER, now),
                 health=health,
                 make_host=lambda channel, *_: ExecutorHost(process, channel, self._surroundings),

@@ -253,6 +253,10 @@ class ProcessLogProducer:
     def prepare(self) -> None:
         """See `Producer.prepare`."""
 
+    def was_away(self) -> bool:
+        """See `Producer.was_away`."""
+        return self._producer.was_away()
+
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """See `Producer.send`."""
         self._producer.send(ssp, value, key=key, timestamp=timestamp)

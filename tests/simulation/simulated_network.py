@@ -56,6 +56,10 @@ class DirectNetwork:
             self._do_what_is_due()
             return self.broker.handle(request, self.now())
 
+    def connection(self) -> int:
+        """See `Network.connection`."""
+        return self.broker.deaths
+
     def now(self) -> int:
         """Return the time of day."""
         return self._clock.now()

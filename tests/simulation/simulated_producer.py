@@ -71,6 +71,7 @@ class SimulatedProducer:
         self._committing = False
         self._confirm_current = confirm_current
         self._ending_since: int | None = None
+        self._connection: int | None = None
         self._perhaps_ended_twice = False
         """Whether a request to end a transaction may still be on its way; see `TransactionClient`."""
         self._identity = self._client.initialise(owner)
@@ -79,6 +80,11 @@ class SimulatedProducer:
         """Take over the id again where the last request to end a transaction may be on its way still."""
         if self._perhaps_ended_twice and not self._pending:
             self._take_over_again()
+
+    def was_away(self) -> bool:
+        """Return whether the broker was gone since this was asked last; the first time, that is not known."""
+        before, self._connection = self._connection, self._client.network.connection()
+        return before != self._connection
 
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record, as `Producer.send` says."""

@@ -19,6 +19,7 @@ from simulation.fault_schedules import (
     make_beginner_faults,
     make_declared_dead_faults,
     make_faults,
+    make_last_restart,
     make_log_faults,
 )
 from simulation.faulty_network import BrokerService, FaultyNetwork
@@ -50,6 +51,8 @@ _DECLARED_DEAD_EVERY, _DECLARED_DEAD, _FEWEST_PARTITIONS = 25, 2, 4
 """One of so many schedules, if its app has so many partitions, is that of workers declared dead before they begin."""
 _AGING_EVERY, _AGING = 30, 3
 """One of so many schedules, if its streams are in Kafka, has a table whose store gets too old."""
+_LAST_RESTART_EVERY, _LAST_RESTART = 7, 5
+"""One of so many schedules, if its streams are in Kafka, has a broker that restarts behind the last rows."""
 _REACHING_SHARE, _REFUSING_SHARE = 0.4, 0.5
 _MOST_TURNS = 1_000_000
 _CHECK_SECONDS = 2.0
@@ -105,10 +108,11 @@ def simulate(seed: int, faults: tuple[Fault, ...] | None = None) -> Outcome:
 
 def faults_of(seed: int) -> tuple[Fault, ...]:
     """Return the faults of a seed."""
-    faults = _faults_of(seed)
-    if shape_of(seed).embedded:
-        random, several = Random(f"log faults {seed}"), _shape_of(seed).containers
-        faults += make_log_faults(random, _FAULT_SECONDS, several=several)
+    faults, shape = _faults_of(seed), shape_of(seed)
+    if shape.embedded:
+        faults += make_log_faults(Random(f"log faults {seed}"), _FAULT_SECONDS, several=shape.containers)
+    elif seed % _LAST_RESTART_EVERY == _LAST_RESTART and not shape.idle:
+        faults += (make_last_restart(Random(f"last restart {seed}"), _FAULT_SECONDS),)
     return tuple(sorted(faults, key=lambda fault: fault.at))
 
 
@@ -252,6 +256,11 @@ class _World(Surroundings):
     def may_grow(self) -> bool:
         """See `DisturbedWorld.may_grow`: rows of windows may be late then (docs/expansion.md)."""
         return not self.shape.timed
+
+    @property
+    def keeps_processors(self) -> bool:
+        """See `DisturbedWorld.keeps_processors`."""
+        return all(fault.kind is not FaultKind.SCALE for fault in self._faults)
 
     # the people around the app
 

@@ -50,6 +50,7 @@ class WireNetwork:
 
     def __init__(self, address):
         self._address = address
+        self._connections = 0
         self._connect()
         self._admin = AdminClient({"bootstrap.servers": address, "log_level": 2})
         self._created = []
@@ -79,6 +80,10 @@ class WireNetwork:
         """See `Network.call`."""
         return self._handlers[type(request)](request)
 
+    def connection(self):
+        """See `Network.connection`."""
+        return self._connections
+
     def now(self):
         """See `Network.now`."""
         return time.time_ns() // 1_000_000
@@ -94,6 +99,7 @@ class WireNetwork:
     def _connect(self):
         host, port = self._address.rsplit(":", 1)
         self._socket = socket.create_connection((host, int(port)), timeout=_SECONDS)
+        self._connections += 1
 
     def _initialise(self, request):
         """Take over an id; the first one makes the broker's coordinator begin."""

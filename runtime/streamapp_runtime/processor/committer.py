@@ -15,6 +15,8 @@ from streamapp_systems.protocols import CommitUnknown, Producer, SentRecords, St
 _LOGGER = logging.getLogger("streamapp.processor")
 _TRIES = 5
 """How often a commit is asked for its outcome; brokers may be silent for 30 s each time."""
+_AWAY_SECONDS = 5.0
+"""Seconds between two questions whether brokers were away: while one of several is, commits are not made for that."""
 
 
 class Committer:
@@ -48,6 +50,8 @@ class Committer:
         self._control_messages = control_messages
         self._clock = clock
         self._raise_if_stopped = raise_if_stopped
+        self._was_away = False
+        self._asked_at = clock() - _AWAY_SECONDS
         self.commits = 0
         self.transaction_seconds = 0.0
         """The seconds that the last commit took up to the end of commit-3, which decides it.
@@ -63,6 +67,17 @@ class Committer:
         """Whether committed parts have waited for others as long as their output wants: the next commit publishes."""
         return any(parts and self._is_due(system) for system, parts in self._unpublished.items())
 
+    def may_hang(self, *, last: bool = False) -> bool:
+        """Return whether brokers may have forgotten to end the last transaction: the next commit ends it likewise.
+
+        What it wrote to intermediate streams can't be read before. If the next commit is the `last` one, this is asked
+        in any case.
+        """
+        if not self._was_away and (last or self._clock() - self._asked_at >= _AWAY_SECONDS):
+            self._asked_at = self._clock()
+            self._was_away = self._producer.was_away()
+        return self._was_away
+
     def commit(self, now: int, *, last: bool = False) -> None:
         """Commit everything done so far; `now` is the time of day in milliseconds.
 
@@ -76,6 +91,9 @@ class Committer:
             self._intermediate.flush()
             self._outputs.flush()
             self._control_messages.send(now)
+            if self.may_hang(last=last):
+                self._intermediate.send_empty(now)
+                self._was_away = False
         with fail_point(FailPoint.COMMIT_STAGE):
             staged = {system: (*self._unpublished[system], *output.stage()) for system, output in self._files.items()}
         with fail_point(FailPoint.COMMIT_TRANSACTION):

@@ -80,7 +80,7 @@ class Connections:
         self.consumers = consumers
         return DecodingInputSource(
             consumers,
-            intermediate=self._message_schemas(StreamRole.INTERMEDIATE),
+            intermediate=self.intermediate_schemas(),
             shared=self._message_schemas(StreamRole.INPUT, StreamRole.SIDE_INPUT),
             external={
                 stream.name: self._decoder(stream, stream.schema)
@@ -197,6 +197,10 @@ class Connections:
         """Open what publishes the parts that were staged at a place, where the app need not have outputs any more."""
         system = SystemSpec.model_validate({place.kind: {"path": place.folder}})
         return self._open_output(place.kind, system, [], owner)
+
+    def intermediate_schemas(self) -> Mapping[str, pa.Schema]:
+        """Return the columns of this app's intermediate streams, followed by the hidden ones."""
+        return self._message_schemas(StreamRole.INTERMEDIATE)
 
     def _open_output(
         self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: PartOwner

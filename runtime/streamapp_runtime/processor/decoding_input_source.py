@@ -143,7 +143,7 @@ class DecodingInputSource:
                 offsets.append(message.offset)
             else:
                 controls.append(content)
-        rows = pa.concat_tables(tables) if tables else None
+        rows = pa.concat_tables(tables) if any(map(len, tables)) else None
         if rows is not None:
             self._claims.check(fetched.ssp, rows, lambda row: _offset_of(row, tables, offsets))
         return DecodedBatch(

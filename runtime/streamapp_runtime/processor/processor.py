@@ -126,7 +126,8 @@ class Processor:
     def _commit_if_due(self) -> None:
         """Commit at the interval, and earlier when consumers wait for the end of a stream or much is held in memory."""
         due = self._clock() - self._committed >= self._commit_seconds or self._uncommitted >= self._most
-        waiting = self._dirty or self._control_messages.has_unsent() or self._committer.publication_due
+        unsent = self._control_messages.has_unsent()
+        waiting = self._dirty or unsent or self._committer.publication_due or self._committer.may_hang()
         if (due and waiting) or (self._dirty and self._control_messages.has_unsent_ends()):
             self._commit()
 

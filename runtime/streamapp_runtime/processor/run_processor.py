@@ -126,7 +126,9 @@ class _ProcessorStart:
         files = self._connections.outputs(self._part_owner())
         return Writers(
             producer=producer,
-            intermediate=IntermediateWriter(producer, _intermediate_streams(self._plan)),
+            intermediate=IntermediateWriter(
+                producer, _intermediate_streams(self._plan), self._connections.intermediate_schemas()
+            ),
             outputs=OutputWriter(producer, self._clock.time_of_day, self._connections.output_headers()),
             dead_letters=DeadLetterWriter(producer, Ssp(self._plan.default_system, DEAD_LETTERS, 0)),
             files=files,

@@ -27,10 +27,13 @@ class IntermediateWriter:
     follow the rows sent before them in every partition: they never overtake data (docs/control-messages.md).
     """
 
-    def __init__(self, producer: Producer, streams: Mapping[str, tuple[str, int]]) -> None:
-        """Write to these intermediate streams: name -> system and partition count."""
+    def __init__(
+        self, producer: Producer, streams: Mapping[str, tuple[str, int]], schemas: Mapping[str, pa.Schema]
+    ) -> None:
+        """Write to these intermediate streams: name -> system and partition count, and the columns of their rows."""
         self._producer = producer
         self._streams = streams
+        self._schemas = schemas
         self._buffers = {stream: RowBuffer() for stream in streams}
         self._keys: dict[str, RecordKey | None] = {}
 
@@ -53,6 +56,14 @@ class IntermediateWriter:
         value = encode(message)
         for partition in range(count):
             self._producer.send(Ssp(system, stream, partition), value, timestamp=now)
+
+    def send_empty(self, now: int) -> None:
+        """Send a message without rows to every partition: it ends what brokers have forgotten to end there."""
+        for stream, schema in self._schemas.items():
+            system, count = self._streams[stream]
+            value = encode(UserMessage(data=encode_rows(schema.empty_table())))
+            for partition in range(count):
+                self._producer.send(Ssp(system, stream, partition), value, timestamp=now)
 
     def _send_rows(self, stream: str) -> None:
         if not self._buffers[stream].count:

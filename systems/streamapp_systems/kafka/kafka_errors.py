@@ -119,6 +119,8 @@ _PERMANENT = (
 _NO_ANSWER = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
 """Errors that say no more than that no answer came: the reason is in the problems the client reported before."""
 
+_LOST_CONNECTION = frozenset({KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
+
 _STATE = re.compile(r" \(after \d+ms in state (?:[^()]|\(\w*\))*\)")
 """The states of connections and their durations, which the client adds to its errors."""
 
@@ -182,6 +184,8 @@ class ClientProblems:
         self._refused_at: float | None = None
         self._worked = False
         self.disconnected = False
+        self.lost_connection = False
+        """Whether a broker could not be reached since this was set to False."""
 
     @property
     def permanent(self) -> bool:
@@ -197,6 +201,7 @@ class ClientProblems:
         if error.code() in _REFUSALS and self._refused_at is None:
             self._refused_at = time.monotonic()
         self.disconnected = self.disconnected or error.code() == KafkaError._ALL_BROKERS_DOWN
+        self.lost_connection = self.lost_connection or error.code() in _LOST_CONNECTION
 
     def clear(self) -> None:
         """Forget all problems: the client has just worked."""

@@ -71,6 +71,8 @@ class KafkaProducer:
         self._failure: StreamSystemError | None = None
         self._committing = False
         self._confirm_current = confirm_current
+        self._was_away = True
+        """Whether that is said the next time, whatever the client knows."""
         self._client = _open_client(cluster, owner)
 
     def prepare(self) -> None:
@@ -82,6 +84,12 @@ class KafkaProducer:
         """
         if not self._last and not self._committing and self._client.perhaps_ended_twice:
             self._take_over_again()
+
+    def was_away(self) -> bool:
+        """Return whether a broker was away, or slow to end a transaction, since this was asked last."""
+        away = self._client.take_lost_connection() or self._client.perhaps_ended_twice or self._was_away
+        self._was_away = False
+        return away
 
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record, as `Producer.send` says; waits when too much is on its way already.
@@ -217,7 +225,7 @@ class KafkaProducer:
             client.drop()
             raise
         self._client.drop()
-        self._client = client
+        self._client, self._was_away = client, True
 
     def _produce(self, ssp: Ssp, records: SentRecords, on_delivery: _OnDelivery | None = None) -> None:
         topic, partition = self._streams[ssp.stream].address, ssp.partition

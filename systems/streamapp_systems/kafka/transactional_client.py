@@ -39,6 +39,12 @@ class TransactionClient:
         with self.explained("the transactional id can't be initialised"):
             self._retry(self.producer.init_transactions, slice_seconds=_SLICE_SECONDS)
 
+    def take_lost_connection(self) -> bool:
+        """Return whether a broker could not be reached since this was asked last."""
+        self._poll_events()
+        lost, self.problems.lost_connection = self.problems.lost_connection, False
+        return lost
+
     def begin(self) -> None:
         """Open a transaction."""
         with self.explained("a transaction can't be opened"):

@@ -49,6 +49,10 @@ class LogProducer:
     def prepare(self) -> None:
         """Do nothing: a log needs nothing before a transaction."""
 
+    def was_away(self) -> bool:
+        """Return False: a file forgets nothing."""
+        return False
+
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record, as `Producer.send` says."""
         self.send_all(ssp, SentRecords(timestamps=[timestamp], keys=[key], values=[value]))

@@ -51,6 +51,14 @@ class Producer(Protocol):
         """
         ...
 
+    def was_away(self) -> bool:
+        """Return whether the system may have been away since this was asked last; the first time, since ever.
+
+        It may have forgotten then to end a transaction that it has committed. What this producer writes to the same
+        partitions next, and commits, ends it (docs/kafka.md, When a broker forgets how a transaction ended).
+        """
+        ...
+
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record to the open transaction (opening one if there is none)."""
         ...

@@ -20,6 +20,9 @@ class Producer:
         self._silent = silent
         self._answer = answer
 
+    def was_away(self):
+        return False
+
     def commit(self):
         self.asked += 1
         if self.asked <= self._silent:
@@ -81,16 +84,63 @@ class SlowProducer(Producer):
         return super().commit()
 
 
-def test_what_the_producer_needs_before_a_transaction_does_not_count_for_the_size_of_commits():
-    producer = SlowProducer()
+class ForgetfulProducer(Producer):
+    """A producer whose brokers were away."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.away = True
+        self.now = 0.0
+
+    def prepare(self):
+        pass
+
+    def was_away(self):
+        away, self.away = self.away, False
+        return away
+
+
+class Sent(list):
+    """Counts the rounds of messages without rows."""
+
+    def flush(self):
+        pass
+
+    def send_empty(self, now):
+        self.append(now)
+
+
+def committer_of(producer, intermediate):
     idle = SimpleNamespace(flush=lambda: None, send=lambda _now: None, commit=lambda: None)
-    committer = Committer(
+    return Committer(
         SimpleNamespace(tasks=[], shared=idle),
         {},
-        SimpleNamespace(intermediate=idle, outputs=idle, producer=producer, files={}, places={}),
+        SimpleNamespace(intermediate=intermediate, outputs=idle, producer=producer, files={}, places={}),
         idle,
         clock=lambda: producer.now,
         raise_if_stopped=lambda: None,
     )
+
+
+def test_what_the_producer_needs_before_a_transaction_does_not_count_for_the_size_of_commits():
+    producer = SlowProducer()
+    committer = committer_of(producer, Sent())
     committer.commit(0)
     assert (committer.transaction_seconds, committer.answer_seconds) == (2.0, 2.0)
+
+
+def test_after_brokers_were_away_a_commit_writes_to_all_that_the_one_before_may_have_written_to():
+    producer, sent = ForgetfulProducer(), Sent()
+    committer = committer_of(producer, sent)
+    assert committer.may_hang()
+    committer.commit(1)
+    assert (committer.may_hang(), sent) == (False, [1])
+    producer.away = True
+    assert not committer.may_hang(), "brokers may be away for long: commits are not made all the time for that"
+    committer.commit(2)
+    producer.now = 5.0
+    assert committer.may_hang()
+    committer.commit(3)
+    producer.away = True
+    committer.commit(4, last=True)
+    assert sent == [1, 3, 4]

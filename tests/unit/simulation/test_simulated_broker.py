@@ -23,7 +23,7 @@ class SimulatedNode:
     def commit_and_forget(self, *transactions):
         for producer, _ in transactions:
             self.broker.handle(producer.ending(True), self.network.now())
-        self.broker.die(forgetting_markers=True)
+        self.broker.die(forgets=lambda _at, _commit: True)
         self.broker.start()
 
 

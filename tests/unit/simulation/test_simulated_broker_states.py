@@ -155,7 +155,7 @@ class BrokerStates(RuleBasedStateMachine):
 
     @rule(forgetting=st.booleans())
     def die(self, forgetting):
-        self.broker.die(forgetting_markers=forgetting)
+        self.broker.die(forgets=lambda _at, _commit: forgetting)
         assert not self.broker.due_markers()
         self.broker.start()
 
