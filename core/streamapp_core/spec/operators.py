@@ -188,7 +188,7 @@ class Join(SpecModel):
 
     @model_validator(mode="after")
     def _bounded_if_outer(self) -> Self:
-        if self.within is None and self.type is not JoinType.INNER and not self.as_of:
+        if self.within is None and self.type in (JoinType.RIGHT, JoinType.FULL):
             raise ValueError(
                 f"a {self.type} join needs `within`: without a bound in time a partner may always come, so no row "
                 "is ever known to have none; set `within`, or make it an inner join"

@@ -36,22 +36,31 @@ class _Side:
     """The rows of one side as they are now: plain values of all columns, the event time last."""
 
     def __init__(
-        self, store: Store, name: bytes, schema: pa.Schema, join_columns: Sequence[str], key: Sequence[str]
+        self,
+        store: Store,
+        name: bytes,
+        schema: pa.Schema,
+        join_columns: Sequence[str],
+        key: Sequence[str],
+        *,
+        kept_alone: bool,
     ) -> None:
+        """Open the entries with a name; rows that are `kept_alone` are there even if nulls in them equal nothing."""
         self._store = store
         self._rows, self._values = name + _ROW, name + _VALUE
         self.schema = schema.append(EVENT_TIME_FIELD)
         self._join_columns = list(join_columns)
         self.key = list(key)
+        self._kept_alone = kept_alone
 
     def new_rows(self, rows: pa.Table) -> dict[bytes, tuple[bytes | None, _Row]]:
-        """Return for each row by its key the value that it is joined by, None for null, and the row."""
+        """Return for each row by its key the value that it is joined by, None if it is not kept, and the row."""
         names = self.schema.names
         keys = map(digest, to_plain_rows(rows.select(self.key).columns)) if len(rows) else ()
         values = to_plain_rows(rows.select(self._join_columns).columns) if len(rows) else ()
         plain = to_plain_rows(rows.select(names).columns, range(len(names))) if len(rows) else ()
         return {
-            key: (None if None in value else digest(value), row)
+            key: (None if None in value and not self._kept_alone else digest(value), row)
             for key, value, row in zip(keys, values, plain, strict=True)
         }
 
@@ -82,9 +91,11 @@ class _Side:
 
 
 class UpsertJoin(BaseOperator):
-    """Inner joins of all rows of both sides as they are now; no row is late.
+    """Joins of all rows of both sides as they are now; no row is late.
 
-    A pair has the later of both event times, one that is deleted the latest event time of the batch.
+    A pair has the later of both event times, one that is deleted the latest event time of the batch. A join that
+    `keeps_left` emits each left row, with nulls while it has no partner: its key tells results apart, as a left row has
+    one partner at most.
     """
 
     max_output_delay = 0
@@ -98,13 +109,18 @@ class UpsertJoin(BaseOperator):
         keys: tuple[Sequence[str], Sequence[str]],
         emitted_key: Sequence[str],
         deletes: bool,
+        keeps_left: bool = False,
     ) -> None:
         """Take for the left and the right side the columns to join on, all columns, and those of the key.
 
         `emitted_key` are the columns that tell pairs apart. Pairs that `deletes` says may be deleted have the column
         that marks it.
         """
-        self._sides = [_Side(store, *side) for side in zip(_NAMES, schemas, join_columns, keys, strict=True)]
+        self._sides = [
+            _Side(store, *side, kept_alone=keeps_left and number == LEFT)
+            for number, side in enumerate(zip(_NAMES, schemas, join_columns, keys, strict=True))
+        ]
+        self._keeps_left = keeps_left
         self._joined = JoinedRows(join_columns, schemas)
         self._key = list(emitted_key)
         self._deletes = deletes
@@ -125,13 +141,20 @@ class UpsertJoin(BaseOperator):
         now = {key: value for key, (value, _) in new.items() if value is not None}
         partners = {value: other.rows_with(value) for value in {*before.values(), *now.values()}}
         left = {key: value for key, value in before.items() if now.get(key) != value}
-        taken = [(side.row(key, value), partner) for key, value in left.items() for partner in partners[value]]
+        behind = {key: side.row(key, value) for key, value in left.items()}
+        taken = [(behind[key], partner) for key, value in left.items() for partner in partners[value]]
         given = [(new[key][1], partner) for key, value in now.items() for partner in partners[value]]
         for key, value in left.items():
             side.remove(key, value)
         for key, value in now.items():
             side.put(key, value, new[key][1])
         emitted, deleted = self._pairs(given, number), self._pairs(taken, number)
+        if self._keeps_left and number == LEFT:
+            emitted = pa.concat_tables([emitted, self._alone([new[key][1] for key in now if not partners[now[key]]])])
+            deleted = self._alone([*behind.values()])
+        elif self._keeps_left:
+            values = {*left.values()} - {*now.values()}
+            emitted = pa.concat_tables([emitted, self._alone([row for value in values for row in partners[value]])])
         if self._deletes:
             emitted = self._with_deletions(emitted, deleted, latest_event_time(rows))
         return emitted if len(emitted) else None
@@ -143,6 +166,10 @@ class UpsertJoin(BaseOperator):
             to_arrow_table([pair[place] for pair in ordered], side.schema) for place, side in enumerate(self._sides)
         )
         return self._joined.pair(left, right)
+
+    def _alone(self, rows: Sequence[_Row]) -> pa.Table:
+        """Return the rows that left rows without a partner make."""
+        return self._joined.left_alone(to_arrow_table(rows, self._sides[LEFT].schema))
 
     def _with_deletions(self, emitted: pa.Table, pairs: pa.Table, time: int | None) -> pa.Table:
         """Return the deletions of those pairs that no emitted one replaces, and then these."""

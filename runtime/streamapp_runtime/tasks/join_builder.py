@@ -32,6 +32,7 @@ def build_join(planned: PlannedOperator, context: TaskContext) -> AsOfJoin | Int
             keys=(replaced_key(planned, LEFT), replaced_key(planned, RIGHT)),
             emitted_key=columns_of(planned.schema, emitted.columns),
             deletes=emitted.deletes,
+            keeps_left=join.type is JoinType.LEFT,
         )
     bounds = join.bounds
     if join.as_of:

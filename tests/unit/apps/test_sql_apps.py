@@ -91,6 +91,34 @@ def test_random_outer_joins_find_what_an_oracle_finds(tmp_path, seed):
     assert_found([maker.outer_join() for _ in range(QUERIES)], tmp_path, draw)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_left_joins_of_results_find_what_an_oracle_finds(tmp_path, seed):
+    draw = random.Random(seed)
+    write(tmp_path, draw)
+    left = '(select k, count(*) as n, max(v) as most from "left" group by k) as a'
+    right = '(select k, sum(w) as total, max(h) as most from "right" where h > 0 group by k) as b'
+    both = f"from {left} left join {right} on a.k = b.k"
+    cases = [
+        (
+            f"select a.k as s0, n as n0, b.k as s1, total as n1 {both}",
+            {"s0": "s", "n0": "n", "s1": "s", "n1": "n"},
+            "s0",
+        ),
+        (
+            f"select a.k as s0, n as n0, total as n1 {both} and b.most = a.n and a.n > 1 where b.k is null or a.n > 2",
+            {"s0": "s", "n0": "n", "n1": "n"},
+            "s0",
+        ),
+        (
+            f"select b.most as n0, count(*) as n1, sum(a.n) as n2 {both} and total > 0 group by b.most",
+            {"n0": "n", "n1": "n", "n2": "n"},
+            "n0",
+        ),
+    ]
+    queries = [RandomQuery(query.replace('"', "`"), query, columns, (key,)) for query, columns, key in cases]
+    assert_found(queries, tmp_path, draw)
+
+
 def test_state_that_lives_longer_than_its_rows_changes_no_result(tmp_path):
     draw = random.Random(0)
     write(tmp_path, draw)

@@ -25,6 +25,12 @@ QUERIES = [
     "select item, category, price, sum(price) over (partition by category order by price nulls first, item rows "
     "between 1 preceding and current row) as two, count(*) over (partition by category order by price nulls first, "
     "item rows between 1 preceding and current row) as n from items where price > -5 or price is null",
+    "select i.item, i.category, c.category as found, label, price from items as i left join categories as c on "
+    "c.category = i.category and label <> 'x' and price > 0",
+    "select i.item, i.category, most, n from items as i left join (select category, max(price) as most, count(*) as n "
+    "from items group by category having count(*) > 1) as m on i.category = m.category where n is null or price > 0",
+    "select coalesce(label, 'none') as label, count(*) as n, sum(m.most) as total from (select category, max(price) as "
+    "most from items group by category) as m left join categories as c on m.category = c.category group by 1",
     "select n, count(*) as categories from (select category, count(*) as n from items group by category) group by n",
     "select a.label, a.category, b.n from categories a join (select category, count(*) as n from items group by "
     "category having count(*) > 1) b on a.category = b.category",

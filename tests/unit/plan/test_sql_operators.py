@@ -214,6 +214,23 @@ def test_a_table_is_joined_by_its_key():
     assert not any(kind == "partitionBy" for _, kind, _, _ in made)
 
 
+def test_a_left_join_of_results_keeps_the_key_of_the_left_ones():
+    total = "select item, count(*) as n, max(price) as most from bids group by item"
+    made = steps(
+        f"select a.item, a.n, b.item as found from ({total}) as a left join ({total}) as b "
+        "on b.item = a.item and b.most > a.n and a.n = b.n and b.n > 1"
+    )
+    assert [does for _, kind, _, does in made if kind == "join"] == [
+        "with: q-0.b-right; on: left: item; right: key; type: left"
+    ]
+    condition = "(most > n) and (n = b_n)"
+    assert made[-2][:2] == ("q-0.b-on", "map")
+    assert made[-2][3] == "item, n, " + ", ".join(
+        f"if({condition}, {name}, null) as {name}" for name in ("b_item", "most", "b_n")
+    )
+    assert made[-1][3] == "item, n, b_item as found"
+
+
 def test_other_conditions_of_a_left_join_leave_the_row_of_the_table_out():
     made = steps(
         "select b.item, t.rate from bids as b left join `by-both` as t "
@@ -235,7 +252,7 @@ def test_outer_joins_keep_keys_of_their_own_and_what_decides_who_meets():
             ("q-0.b-where", "filter", "bids", "bidder > 'c'"),
             ("q-0.i-where", "filter", "items", "kind > 'a'"),
             ("q-0.i-left", "map", "q-0.b-where", "item, at as b_at, bidder, price"),
-            ("q-0.i-right", "map", "q-0.i-where", "id, kind, at, id as key"),
+            ("q-0.i-right", "map", "q-0.i-where", "id as key, id, kind, at"),
             ("q-0.i-left-by-item", "partitionBy", "q-0.i-left", "key: item"),
             ("q-0.i-right-by-key", "partitionBy", "q-0.i-right", "key: key"),
             (
@@ -483,13 +500,12 @@ REFUSED = {
         "write those of `where` behind `on`"
     ],
     "select b.item from bids as b left join (select max(at) as at, id from items group by id) as i on b.item > i.id": [
-        "`: no equality behind its `on` joins it",
-        "`: the rows of `i` change, and a left join is of events",
+        "`: the rows of `b` are events, and the others change: join before grouping",
     ],
     "select b.item from bids as b join items as j on b.item = j.id full join items as i on b.item = i.id and i.at "
-    "= b.at left join (select * except (at) from items) as o on o.id = b.item and o.at = b.at": [
+    "= b.at left join (select * except (at) from items) as o on o.id = b.item and o.kind = b.at": [
+        "`(select * except (at) from items) as o`: a left join of streams is the first join",
         "`items as i`: a full join of streams is the first join of its query",
-        "`o.at`: unknown column `at`",
     ],
     "select b.item from bids as b join items as j on b.item = j.id full join items as i on b.item = i.id and i.at "
     "= b.at left join (select * except (at) from items) as o on o.id = b.item": [
@@ -499,6 +515,13 @@ REFUSED = {
     "select b.item from bids as b left join (select * except (at) from items) as o on o.id = b.item": [
         "the query knows of no column of `o` that is the event time"
     ],
+    "select a.item, a.n, b.most from (select item, count(*) as n from bids group by item) as a right join (select "
+    "item, max(price) as most, kind from bids join items on id = item group by item, kind) as b on a.item = b.item": [
+        "one partner at most: on ... = b.item and ... = b.kind",
+        "of rows that change there are inner and left joins: write it as a `left join`, with the sides the other way",
+    ],
+    "select a.item, a.n from (select item, count(*) as n from bids group by item) as a left join (select max(price) as "
+    "most from bids group by item) as b on a.n = b.most": ["it is not in the select list of this query; add it"],
     "select b.item from bids as b join `by-name` as t on t.name = b.item right join items as i "
     "on b.item = i.id and i.at = b.at": ["`items as i`: a right join of streams is the first join of its query"],
     "select b.at from bids as b full join items as i on b.price = cast(length(i.id) as bigint) and i.at = b.at": [

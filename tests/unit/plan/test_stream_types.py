@@ -433,6 +433,36 @@ def test_keys_of_debezium_are_in_partitions_of_their_own():
     assert_repaired(spec, {"a": 2, "b": 2}, "JoinKeyMismatch", "spec.operators[0].join.on")
 
 
+@pytest.mark.parametrize(
+    ("of_left", "of_right", "on", "type_"),
+    [
+        ("upsert(k)", "upsert(k)", "k", "upsert(k)"),
+        ("upsert(k)", "upsert(k)", ["k", "x"], "upsert(k, x)"),
+        ("upsert(k)", "upsert(x)", "k", "ChangesUnsupported"),
+        ("append", "upsert(k)", "k", "ChangesUnsupported"),
+        ("upsert(k)", "append", "k", "ChangesUnsupported"),
+        ("append", "append", "k", "InvalidSpec"),
+    ],
+)
+def test_a_left_join_without_a_bound_has_one_result_of_each_left_row(of_left, of_right, on, type_):
+    columns = {"a": "k string, x int, v int", "b": "k string, x int, w int"}
+    streams = {
+        name: {"schema": columns[name], **({} if of == "append" else {"key": of[7], "changes": "upsert"})}
+        for name, of in (("a", of_left), ("b", of_right))
+    }
+    parts = [{"name": f"{name}-by", "from": name, "partitionBy": {"key": on}} for name in ("a", "b")]
+    renamed = "k, w" if on == "k" else "k, x, w"
+    parts.insert(1, {"name": "c", "from": "b", "map": renamed if of_right != "upsert(x)" else "k, x as y, w"})
+    parts[2]["from"] = "c"
+    joined = {"name": "j", "from": "a-by", "join": {"with": "b-by", "on": on, "type": "left"}}
+    out = {"system": "files", "name": "out"}
+    spec = app(*parts, joined, streams={**streams, "out": out}, **FILES)
+    if type_.startswith("upsert"):
+        assert str(accepted(spec).operators["j"].type.changes) == type_
+    else:
+        assert [str(problem.code) for problem in planned(spec).problems] == [type_]
+
+
 FILES = {"systems": {"log": {"log": {"path": "log"}}, "files": {"file": {"path": "."}}}, "defaultSystem": "log"}
 FINAL = {"system": "files", "format": "json", "changes": "final"}
 

@@ -27,12 +27,13 @@ changes = st.tuples(st.booleans(), st.lists(st.tuples(st.integers(0, 4), rows), 
 class Join:
     """A join of `id, k, v` and `rid, rk, w`, with the rows as they are now."""
 
-    def __init__(self, kind, *, unique):
+    def __init__(self, kind, *, unique, left=False):
         self.schemas = (
             pa.schema({"id": pa.int32(), "k": kind, "v": pa.int32()}),
             pa.schema({"rid": pa.int32(), "rk": WIDER.get(kind, kind), "w": pa.int32()}),
         )
         self.unique = unique
+        self.left = left
         self.environment = MemoryEnvironment()
         self.values = KINDS[kind]
         self.now = ({}, {})
@@ -47,6 +48,7 @@ class Join:
             keys=(["id"], ["rk"] if self.unique else ["rid"]),
             emitted_key=self.key,
             deletes=True,
+            keeps_left=self.left,
         )
 
     @property
@@ -81,7 +83,8 @@ class Join:
         return pa.schema([*self.schemas[side], EVENT_TIME_FIELD, DELETED_FIELD])
 
     def expected(self):
-        return {
+        alone = {(left[0],): repr([*left, None, None]) for left in self.now[0].values()} if self.left else {}
+        return alone | {
             (left[0],) if self.unique else (left[0], right[0]): repr([*left, right[0], right[2]])
             for left in self.now[0].values()
             for right in self.now[1].values()
@@ -95,11 +98,11 @@ def same(value):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.parametrize("unique", [False, True])
+@pytest.mark.parametrize(("unique", "left"), [(False, False), (True, False), (True, True)])
 @settings(max_examples=60)
 @given(batches=st.lists(changes, max_size=10), restarts=st.booleans())
-def test_folded_pairs_are_those_of_the_rows_as_they_are_now(kind, unique, batches, restarts):
-    join = Join(kind, unique=unique)
+def test_folded_pairs_are_those_of_the_rows_as_they_are_now(kind, unique, left, batches, restarts):
+    join = Join(kind, unique=unique, left=left)
     for time, (side, batch) in enumerate(batches):
         if restarts:
             join.join.flush()

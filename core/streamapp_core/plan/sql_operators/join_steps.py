@@ -15,7 +15,7 @@ from streamapp_core.plan.sql_operators.join_conditions import (
     sources_of,
     time_bounds,
 )
-from streamapp_core.plan.sql_operators.outer_joins import check_outer_join, may_lack_partner
+from streamapp_core.plan.sql_operators.outer_joins import changing_key, check_outer_join, may_lack_partner
 from streamapp_core.plan.sql_operators.relations import Relation, RelationColumn, Scope, backquoted
 from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, has_key, joined_key, rows_of, write
 from streamapp_core.plan.sql_operators.source_columns import SourceColumns
@@ -161,7 +161,7 @@ class Joins:
         """Return a source that equalities join with those before, and these; they need not be checked any more."""
         for at in waiting:
             found = self._equalities(at, joined)
-            chosen = self._of_key(at, found) if at in self._tables else self._of_streams(rows, at, found)
+            chosen = self._of_key(at, found) if self._key_of(at) else self._of_streams(rows, at, found)
             if not chosen:
                 continue
             spans = [span for span, _ in chosen]
@@ -181,13 +181,19 @@ class Joins:
         return [(span, equality) for span, equality in made if equality is not None]
 
     def _of_key(self, at: int, found: Sequence[tuple[Span, Equality]]) -> Sequence[tuple[Span, Equality]]:
-        """Return an equality for each column of the key of a table; none if one has none."""
-        return equalities_of_key(found, self._scope, [(at, column.lower()) for column in self._tables[at].key])
+        """Return an equality for each column of the key of a source; none if one has none."""
+        return equalities_of_key(found, self._scope, [(at, column.lower()) for column in self._key_of(at)])
+
+    def _key_of(self, at: int) -> Sequence[str]:
+        """Return the key of a table, or of changing rows of which each other row has one at most; else nothing."""
+        if at in self._tables:
+            return self._tables[at].key
+        return changing_key(self._relations[at]) if at in self._outer else ()
 
     def _meets(self, at: int) -> bool:
         """Return whether a source would be joined, if all before it were."""
         found = self._equalities(at, range(at))
-        return bool(self._of_key(at, found) if at in self._tables else found)
+        return bool(self._of_key(at, found) if self._key_of(at) else found)
 
     def _refuse_apart(self, at: int) -> None:
         """Refuse a source that no equality joins with those before.
@@ -239,21 +245,20 @@ class Joins:
         for column in relation.columns:
             columns.put(at, replace(column, stored=of_key.get(column.name, column.name)))
         if self._own.get(at):
-            name = self._without_others(name, at, [column for column in relation.columns if column.name not in of_key])
+            name = self._without_others(name, at, columns.stored(at) - {key.lower() for key in keys})
         if at in self._outer:
             for column in relation.columns[: len(keys)]:
                 columns.put(at, replace(column, stored=of_key[column.name], lost=_LOST))
         return columns.join(replace(left, operator=name), {*joined, at})
 
-    def _without_others(self, joined: str, at: int, columns: Sequence[RelationColumn]) -> str:
-        """Add the step that leaves the row of a table out where the other conditions of a left join are not true."""
+    def _without_others(self, joined: str, at: int, columns: Collection[str]) -> str:
+        """Add the step that leaves the only partner of a row out where other conditions of a left join are not true."""
         spans, schema = self._own[at], self._builder.schema(joined)
         condition = self._condition(spans)
         assert schema is not None
-        of_table = {column.name.lower() for column in columns}
         items = [
             f"if({condition}, {backquoted(column)}, null) as {backquoted(column)}"
-            if column.lower() in of_table
+            if column.lower() in columns
             else backquoted(column)
             for column in schema.names
         ]
@@ -304,11 +309,13 @@ class Joins:
         places = place
         if outer:
             value["type"] = str(kind)
-        if self._own.get(at):
+        if self._own.get(at) and within is not None:
             value["condition"] = self._condition(self._own[at])
             places = _around(self._own[at])
         name = builder.step_name(self._step, f"{alias}-join")
         builder.add(name, left.operator, "join", value, places)
+        if self._own.get(at) and within is None:
+            name = self._without_others(name, at, columns.stored(at))
         replaced = joined_key(left, right, right_keys)
         partitioned = hashed_by(left_keys)
         after = replace(left, operator=name, timing=None, nulls=frozenset(), partitioned=partitioned, key=replaced)

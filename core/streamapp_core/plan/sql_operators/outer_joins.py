@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from streamapp_core.plan.sql_operators.join_conditions import equality_of, time_bounds
+from streamapp_core.plan.sql_operators.join_conditions import equalities_of_key, equality_of, time_bounds
 from streamapp_core.plan.sql_operators.relations import Relation, Scope
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.sql.query_tree import JoinKind, Selection, Source, Span, SqlIssue
@@ -43,32 +43,64 @@ def check_outer_join(
     """
     source = selection.sources[at]
     before = [other for other in range(at) if other not in tables]
-    reasons = [*_changes(scope, [*before, at], source.join)]
-    if before != [0] or (tables and min(tables) < at and source.join is not JoinKind.LEFT):
-        reasons.append(
-            f"a {source.join} join of streams is the first join of its query, since joined rows have no column that is "
-            "their event time: write the joins after it, or this one as operators"
-        )
-    equal = [equality_of(builder, span, scope, range(at), at) is not None for span in source.on]
-    if not any(equal):
-        reasons.append("no equality behind its `on` joins it with what stands before it, as in `on a.key = b.key`")
-    if not reasons and time_bounds(builder, source.on, scope, 0, at) is None:
-        reasons.append(_unbounded(builder, source, where, scope, at))
+    changing = [place for place in (*before, at) if scope.relations[place].key is not None]
+    if changing:
+        reasons = _of_changes(builder, source, scope, at, [place for place in (*before, at) if place not in changing])
+    else:
+        reasons = _of_events(builder, source, scope, at, earlier=before, where=where)
     for reason in reasons:
         builder.refuse(SqlIssue(source.place, reason))
     if reasons:
         raise Refused
 
 
-def _changes(scope: Scope, streams: Sequence[int], kind: JoinKind) -> Sequence[str]:
-    changing = [relation for place in streams if (relation := scope.relations[place]).key is not None]
-    if not changing:
-        return []
-    names = " and ".join(f"`{relation.alias or relation.operator}`" for relation in changing)
-    return [
-        f"the rows of {names} change, and a {kind} join is of events: make it an inner join, fill a table by the rows "
-        "and write `left join` of it, or group by a window, whose rows stay"
-    ]
+def changing_key(relation: Relation) -> tuple[str, ...]:
+    """Return the columns of the key of rows that change, as a query names them; none if it does not name all."""
+    names = {column.stored.lower(): column.name for column in relation.columns}
+    key = [names.get(column.lower()) for column in relation.key or ()]
+    return tuple(name for name in key if name is not None) if None not in key else ()
+
+
+def _of_changes(builder: StepBuilder, source: Source, scope: Scope, at: int, events: Sequence[int]) -> Sequence[str]:
+    """Return why an outer join of rows that change can't be right: of the row of each left one there may be one."""
+    reasons = []
+    if source.join is not JoinKind.LEFT:
+        swapped = ": write it as a `left join`, with the sides the other way round" * (source.join is JoinKind.RIGHT)
+        reasons.append(f"of rows that change there are inner and left joins{swapped}")
+    if events:
+        names = " and ".join(f"`{scope.relations[place].alias or 'a query'}`" for place in events)
+        reasons.append(
+            f"the rows of {names} are events, and the others change: join before grouping, group by a window, or fill "
+            "a table by the rows that change, and write `left join` of it"
+        )
+        return reasons
+    key = changing_key(scope.relations[at])
+    equal = [equality for span in source.on if (equality := equality_of(builder, span, scope, range(at), at))]
+    made = [(equality.left.span, equality) for equality in equal]
+    if not key or not equalities_of_key(made, scope, [(at, column.lower()) for column in key]):
+        listed = " and ".join(f"... = {scope.relations[at].alias or 'it'}.{column}" for column in key)
+        reasons.append(
+            "a left join of rows that change is by the whole key of the right ones, so that each left one has one "
+            f"partner at most: {f'on {listed}' if key else 'it is not in the select list of this query; add it'}"
+        )
+    return reasons
+
+
+def _of_events(
+    builder: StepBuilder, source: Source, scope: Scope, at: int, *, earlier: Sequence[int], where: Sequence[Span]
+) -> Sequence[str]:
+    """Return why an outer join of events can't be right; `earlier` are the streams before it."""
+    reasons = []
+    if earlier != [0] or (at > 1 and source.join is not JoinKind.LEFT):
+        reasons.append(
+            f"a {source.join} join of streams is the first join of its query, since joined rows have no column that is "
+            "their event time: write the joins after it, or this one as operators"
+        )
+    if not any(equality_of(builder, span, scope, range(at), at) for span in source.on):
+        reasons.append("no equality behind its `on` joins it with what stands before it, as in `on a.key = b.key`")
+    if not reasons and time_bounds(builder, source.on, scope, 0, at) is None:
+        reasons.append(_unbounded(builder, source, where, scope, at))
+    return reasons
 
 
 def _unbounded(builder: StepBuilder, source: Source, where: Sequence[Span], scope: Scope, at: int) -> str:

@@ -71,6 +71,10 @@ class SourceColumns:
         """Return the expression that reads a column, or a field in it."""
         return replace(found, column=self.stands(found)).text
 
+    def stored(self, at: int) -> set[str]:
+        """Return the columns that a source has in the joined rows, in lower case."""
+        return {column.stored.lower() for (place, _), column in self._stands.items() if place == at}
+
     def put(self, at: int, column: RelationColumn) -> None:
         """Note where a column of a source stands now."""
         self._stands[at, column.name.lower()] = column
@@ -126,7 +130,8 @@ class SourceColumns:
             else:
                 key = names[place] if names else unique("key", self._taken)
                 text = write(expression, self._scope, self.text)
-                outputs.append(Output(name=key, text=text, span=expression.span))
+                # the first output of a column is its name as a key (`plan.stream_types.infer_types`)
+                outputs.insert(place if copies else len(outputs), Output(name=key, text=text, span=expression.span))
             keys.append(key)
         whole = expressions[0].span
         for old in rows.key or ():

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
-from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
+from streamapp_core.plan.stream_types.stream_type import APPEND, StreamType, Upsert
 from streamapp_core.problems import Problem, ProblemCode
-from streamapp_core.spec.operators import OperatorKind, TableJoinType
+from streamapp_core.spec.operators import JoinType, OperatorKind, TableJoinType
 from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 
@@ -62,6 +62,21 @@ class _Reader:
         return {column.lower() for column in columns} == {*self.changes.columns}
 
 
+def _check_left_joins(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[Problem]:
+    """Find left joins of events that nothing bounds in time."""
+    for operator in graph.of_kinds(OperatorKind.JOIN):
+        join, inputs = operator.spec.join, [types.get(name) for name in operator.inputs]
+        if join is None or join.type is not JoinType.LEFT or join.within is not None or join.as_of:
+            continue
+        if all(type_ is not None and not type_.unknown and type_.changes is APPEND for type_ in inputs):
+            yield Problem(
+                path=operator.path("join", "type"),
+                code=ProblemCode.INVALID_SPEC,
+                message="a left join of events needs `within`: without a bound in time a partner may always come, so "
+                "no row is ever known to have none; set `within`, or make it an inner join",
+            )
+
+
 def _listed(columns: Sequence[str]) -> str:
     return ", ".join(f"`{column}`" for column in columns)
 
@@ -74,6 +89,7 @@ def check_changes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) 
     """Find operators that read results which are replaced later, and can't follow the replacement."""
     yield from _check_places(graph, types)
     yield from _check_orders(graph, types)
+    yield from _check_left_joins(graph, types)
     running = [name for name, type_ in types.items() if isinstance(type_.changes, Upsert)]
     for operator in graph.readers_of(running):
         for position, name in enumerate(operator.inputs):
@@ -165,6 +181,13 @@ def _join(reader: _Reader) -> _Reason | None:
         return operator.path("join", "within"), (
             f"`{operator.name}` would join those that are replaced, too; leave `within` out: then its pairs follow them"
         )
+    if join.type is JoinType.LEFT and reader.changes is reader.types[operator.inputs[1]].changes:
+        lacking = set(reader.changes.columns) - {column.lower() for column in join.columns[1]}
+        if lacking:
+            return operator.path("join", "on"), (
+                f"a row of `{operator.inputs[0]}` may have several partners, which come and go; a left join is by the "
+                f"whole key of `{operator.inputs[1]}`: add {_listed(sorted(lacking))} to `on`, or make it an inner join"
+            )
     events = [name for name in operator.inputs if not isinstance(reader.types[name].changes, Upsert)]
     if not events or any(reader.types[name].unknown for name in events):
         return None

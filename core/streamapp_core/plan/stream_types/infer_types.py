@@ -21,7 +21,7 @@ from streamapp_core.plan.stream_types.upsert_deletions import filter_deletes, mo
 from streamapp_core.schema import Schema, TypeKind
 from streamapp_core.spec.groups import Keep, TopN
 from streamapp_core.spec.job import Grouper
-from streamapp_core.spec.operators import Join, OperatorKind
+from streamapp_core.spec.operators import Join, JoinType, OperatorKind
 from streamapp_core.spec.streams import StreamChanges, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 
@@ -200,6 +200,8 @@ def _joined_changes(join: Join, inputs: Sequence[StreamType]) -> Changes:
             of_left = tuple(column for column in of_left if column not in on_left)
         else:  # not of both sides: each would be told apart by the other one only
             of_right = tuple(column for column in of_right if column not in on_right)
+    if join.type is JoinType.LEFT:  # each left row has one result, whose right columns may always change
+        return Upsert(left.columns, deletes=left.deletes, determined=left.determined)
     renamed = dict(zip(on_right, on_left, strict=True))
     key = tuple(dict.fromkeys([*of_left, *(renamed.get(column, column) for column in of_right)]))
     if not left.fixed.issuperset(on_left) or not right.fixed.issuperset(on_right):
