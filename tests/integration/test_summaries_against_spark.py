@@ -94,6 +94,15 @@ def test_summaries_of_generated_rows_are_sparks(spark, rows, size):
 SKETCHED = st.tuples(st.sampled_from([0, 3, 700]), st.sampled_from([0, 1, 5, 20, 300]), st.sampled_from([4, 5, 12]))
 
 
+def check_summaries(spark, table, schema, texts, *, batches):
+    """Hold aggregates over a table, which comes in so many batches, to Spark's."""
+    select = [f"{text} as c{at}" for at, text in enumerate(texts)]
+    theirs = spark.createDataFrame(table).coalesce(1).selectExpr(*select).toArrow().to_pylist()
+    aggregation = check_aggregate(", ".join(select), [], parse_schema(schema))
+    with SqlEngine() as engine:
+        assert aggregates.computed(engine, aggregation, aggregates.split(table, batches)).to_pylist() == theirs
+
+
 @settings(max_examples=10, deadline=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck])
 @given(sketched=st.lists(SKETCHED, min_size=1, max_size=4), logarithm=st.sampled_from([4, 12]), data=st.data())
 def test_sketches_of_sketches_are_sparks(spark, sketched, logarithm, data):
@@ -103,13 +112,8 @@ def test_sketches_of_sketches_are_sparks(spark, sketched, logarithm, data):
     ]
     texts = [f"theta_union_agg(s, {logarithm})", "theta_intersection_agg(s)", f"theta_union_agg(s, {logarithm})"]
     texts[2] = f"theta_sketch_estimate({texts[2]})"
-    select = [f"{text} as c{at}" for at, text in enumerate(texts)]
     table = pa.table({"s": pa.array([*map(bytes, sketches), None], pa.binary())})
-    theirs = spark.createDataFrame(table).coalesce(1).selectExpr(*select).toArrow().to_pylist()
-    aggregation = check_aggregate(", ".join(select), [], parse_schema("s binary"))
-    with SqlEngine() as engine:
-        batches = aggregates.split(table, data.draw(st.integers(1, len(table))))
-        assert aggregates.computed(engine, aggregation, batches).to_pylist() == theirs
+    check_summaries(spark, table, "s binary", texts, batches=data.draw(st.integers(1, len(table))))
 
 
 @settings(max_examples=5, deadline=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck])
@@ -129,12 +133,8 @@ def test_sketches_of_items_are_combined_as_in_spark(spark, items, tracked):
         "approx_top_k_combine(x, 8)",
         "approx_top_k_estimate(approx_top_k_combine(x, 5))",
     ]
-    select = [f"{text} as c{at}" for at, text in enumerate(texts)]
-    theirs = spark.createDataFrame(sketches).coalesce(1).selectExpr(*select).toArrow().to_pylist()
-    schema = parse_schema("x struct<sketch:binary,maxItemsTracked:int,itemDataType:string,itemDataTypeDDL:string>")
-    with SqlEngine() as engine:
-        aggregation = check_aggregate(", ".join(select), [], schema)
-        assert aggregates.computed(engine, aggregation, aggregates.split(sketches, 2)).to_pylist() == theirs
+    schema = "x struct<sketch:binary,maxItemsTracked:int,itemDataType:string,itemDataTypeDDL:string>"
+    check_summaries(spark, sketches, schema, texts, batches=2)
 
 
 @settings(max_examples=5, deadline=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck])
@@ -154,11 +154,7 @@ def test_tuple_sketches_of_sketches_are_sparks(spark, keys, mode):
         for text in aggregated
         for asked in ("estimate", "summary", "theta")
     ]
-    select = [f"{text} as c{at}" for at, text in enumerate(texts)]
-    theirs = spark.createDataFrame(sketches).coalesce(1).selectExpr(*select).toArrow().to_pylist()
-    with SqlEngine() as engine:
-        aggregation = check_aggregate(", ".join(select), [], parse_schema("d binary, i binary"))
-        assert aggregates.computed(engine, aggregation, aggregates.split(sketches, 2)).to_pylist() == theirs
+    check_summaries(spark, sketches, "d binary, i binary", texts, batches=2)
 
 
 COUNTED = st.tuples(
@@ -175,13 +171,8 @@ def test_unions_of_registers_estimate_what_sparks_do(spark, counted, data):
     ]
     texts = ["hll_sketch_estimate(hll_union_agg(s, true))", "max(hll_sketch_estimate(s))"]
     texts += [f"hll_sketch_estimate(hll_union(any_value(s), hll_sketch_agg(1, {size}), true))" for size in (4, 12)]
-    select = [f"{text} as c{at}" for at, text in enumerate(texts)]
     table = pa.table({"s": pa.array([*map(bytes, sketches), None], pa.binary())})
-    theirs = spark.createDataFrame(table).coalesce(1).selectExpr(*select).toArrow().to_pylist()
-    aggregation = check_aggregate(", ".join(select), [], parse_schema("s binary"))
-    with SqlEngine() as engine:
-        batches = aggregates.split(table, data.draw(st.integers(1, len(table))))
-        assert aggregates.computed(engine, aggregation, batches).to_pylist() == theirs
+    check_summaries(spark, table, "s binary", texts, batches=data.draw(st.integers(1, len(table))))
 
 
 @settings(max_examples=5, deadline=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck])

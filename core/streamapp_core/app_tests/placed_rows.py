@@ -57,7 +57,7 @@ def check_test(path: str, test: AppTest, plan: Plan) -> Iterator[Problem]:
             read = [found.name for found in plan.streams.values() if found.spec is not None and found.role in _READ]
             yield _unknown(f"{path}.given.{name}", name, read, "is no stream that the app reads")
             continue
-        yield from _not_rows(f"{path}.given.{name}", values)
+        yield from (_not_lists if _are_partitions(values) else _not_rows)(f"{path}.given.{name}", values)
         for row in (row for partition in given_rows(path, test, name) for row in partition):
             yield from _check_given(row, stream)
     for name, expected in test.expect.items():
@@ -83,20 +83,17 @@ def _placed(path: str, values: Sequence[JsonValue]) -> tuple[PlacedRow, ...]:
     )
 
 
-def _not_rows(path: str, values: Sequence[JsonValue]) -> Iterator[Problem]:
-    """Yield what is no row; of partitions, what is no list of rows."""
-    partitions = _are_partitions(values)
+def _not_lists(path: str, values: Sequence[JsonValue]) -> Iterator[Problem]:
+    """Yield what is no list of rows, of partitions, and what is no row in these."""
     for number, value in enumerate(values):
         place = f"{path}[{number}]"
-        if partitions and isinstance(value, list):
-            yield from _not_rows_of_partition(place, value)
-        elif partitions:
+        if isinstance(value, list):
+            yield from _not_rows(place, value)
+        else:
             yield _invalid(place, f"a list of rows is expected, as other partitions have, not {shown(value)}")
-        elif not isinstance(value, dict):
-            yield _invalid(place, f"a row is an object of its columns, not `{shown(value)}`")
 
 
-def _not_rows_of_partition(path: str, values: Sequence[JsonValue]) -> Iterator[Problem]:
+def _not_rows(path: str, values: Sequence[JsonValue]) -> Iterator[Problem]:
     for number, value in enumerate(values):
         if not isinstance(value, dict):
             yield _invalid(f"{path}[{number}]", f"a row is an object of its columns, not `{shown(value)}`")
@@ -118,9 +115,7 @@ def _check_given(row: PlacedRow, stream: PlannedStream) -> Iterator[Problem]:
 
 
 def _check_expected(path: str, expected: ExpectedRows, output: ExpectedOutput) -> Iterator[Problem]:
-    for number, value in enumerate(expected.rows):
-        if not isinstance(value, dict):
-            yield _invalid(f"{path}[{number}]", f"a row is an object of its columns, not `{shown(value)}`")
+    yield from _not_rows(path, expected.rows)
     if output.schema is None:
         yield Problem(
             path=path,

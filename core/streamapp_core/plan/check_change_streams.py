@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.debezium_envelopes import KIND, time_name
+from streamapp_core.plan.message_schemas import superfluous_option
 from streamapp_core.plan.row_schemas import RowFlow
-from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
+from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.schema import Schema, TypeKind
 from streamapp_core.spec.streams import DebeziumOptions, KeyFormat, StreamChanges, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
@@ -20,12 +21,14 @@ def check_change_streams(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
         if name in graph.opaque or system is None:
             continue
         if stream.changes is not StreamChanges.DEBEZIUM and stream.debezium != DebeziumOptions():
-            yield _superfluous(name, "debezium", f"records of `{name}` are no envelopes: `changes` is {stream.changes}")
+            yield superfluous_option(
+                name, ("debezium",), f"records of `{name}` are no envelopes: `changes` is {stream.changes}"
+            )
         if not stream.changes.is_read:
             continue
         reason = _no_changes(graph, name, stream, system.kind)
         if reason is not None:
-            yield _superfluous(name, "changes", reason)
+            yield superfluous_option(name, ("changes",), reason)
             continue
         if stream.key is None:
             yield Problem(
@@ -69,8 +72,8 @@ def _check_tables(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) ->
 
 def _check_envelopes(name: str, stream: StreamSpec, schema: Schema | None, *, registered: bool) -> Iterator[Problem]:
     if stream.key_format is not KeyFormat.STRING:
-        yield _superfluous(
-            name, "keyFormat", f"keys of `{name}` are objects or records of Avro, as Debezium writes them"
+        yield superfluous_option(
+            name, ("keyFormat",), f"keys of `{name}` are objects or records of Avro, as Debezium writes them"
         )
     if stream.format is StreamFormat.AVRO and not registered:
         yield Problem(
@@ -80,7 +83,7 @@ def _check_envelopes(name: str, stream: StreamSpec, schema: Schema | None, *, re
             f"`spec.systems.{stream.system}.kafka.schemaRegistry`",
         )
     elif stream.format is StreamFormat.AVRO and stream.avro.record_schema is not None:
-        yield _superfluous(name, "avro", f"the registry has the schemas of the keys and values of `{name}`")
+        yield superfluous_option(name, ("avro",), f"the registry has the schemas of the keys and values of `{name}`")
     if schema is not None:
         for column in stream.debezium.columns:
             yield from _check_beside(name, stream, schema, column)
@@ -115,13 +118,3 @@ def _invalid(path: str, message: str) -> Problem:
 
 def _mismatch(path: str, message: str) -> Problem:
     return Problem(path=path, code=ProblemCode.TYPE_MISMATCH, message=message)
-
-
-def _superfluous(name: str, field: str, message: str) -> Problem:
-    path = f"spec.streams.{name}.{field}"
-    return Problem(
-        path=path,
-        code=ProblemCode.NOT_SUPPORTED,
-        message=message,
-        repair=Repair(text=f"remove `{path}`", edits=(Edit(op="remove", pointer=f"/spec/streams/{name}/{field}"),)),
-    )

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
-from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
+from streamapp_core.plan.message_schemas import superfluous_option
+from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.streams import StartFrom, StreamFormat, StreamSpec
 
 _FORMATS = (StreamFormat.JSON, StreamFormat.PARQUET)
@@ -21,18 +22,17 @@ def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator
             "part files of a system `file`, or tables of a system `delta`",
         )
     if stream.bounded:
-        yield Problem(
-            path=f"{path}.bounded",
-            code=ProblemCode.NOT_SUPPORTED,
-            message=f"`{name}` has no end, since new files may come; a system `file` reads the files that there are at "
-            "the start",
-            repair=Repair(
-                text=f"remove `{path}.bounded`", edits=(Edit(op="remove", pointer=f"/spec/streams/{name}/bounded"),)
-            ),
+        yield superfluous_option(
+            name,
+            ("bounded",),
+            f"`{name}` has no end, since new files may come; a system `file` reads the files that there are at the "
+            "start",
         )
     if stream.partitioned:
-        yield _superfluous(
-            name, "partitioned", f"`{name}` gets new files, so rows of a key are in several: put a `partitionBy` behind"
+        yield superfluous_option(
+            name,
+            ("partitioned",),
+            f"`{name}` gets new files, so rows of a key are in several: put a `partitionBy` behind",
         )
 
 
@@ -40,31 +40,26 @@ def check_tables(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Proble
     """Find what the declaration of a table of Delta says and the table says by itself."""
     if name in graph.senders:
         if stream.starting_version is not None:
-            yield _superfluous(name, "startingVersion", f"`{name}` is written, and a version is where reading begins")
+            yield superfluous_option(
+                name, ("startingVersion",), f"`{name}` is written, and a version is where reading begins"
+            )
         return
     if stream.format not in _FORMATS:
-        yield _superfluous(name, "format", f"the files of table `{name}` are parquet, not {stream.format}")
+        yield superfluous_option(name, ("format",), f"the files of table `{name}` are parquet, not {stream.format}")
     if stream.folder_columns:
-        yield _superfluous(name, "folderColumns", f"table `{name}` says by itself which of its columns are folders")
+        yield superfluous_option(
+            name, ("folderColumns",), f"table `{name}` says by itself which of its columns are folders"
+        )
     if stream.starting_version is not None and stream.start_from is StartFrom.LATEST:
-        yield _superfluous(
+        yield superfluous_option(
             name,
-            "startingVersion",
+            ("startingVersion",),
             f"`{name}` begins at its end (`startFrom: latest`), or at a version, but not at both",
         )
 
 
 def no_versions(name: str) -> Problem:
     """Return the problem of a version that is no table's."""
-    return _superfluous(name, "startingVersion", f"`{name}` is no table of Delta, and only tables have versions")
-
-
-def _superfluous(name: str, field: str, message: str) -> Problem:
-    path = f"spec.streams.{name}.{field}"
-    edit = Edit(op="remove", pointer=f"/spec/streams/{name}/{field}")
-    return Problem(
-        path=path,
-        code=ProblemCode.NOT_SUPPORTED,
-        message=message,
-        repair=Repair(text=f"remove `{path}`", edits=(edit,)),
+    return superfluous_option(
+        name, ("startingVersion",), f"`{name}` is no table of Delta, and only tables have versions"
     )

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from streamapp_core.data_types import Column, TypeKind
 from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.message_schemas import superfluous_option
 from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
-from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
+from streamapp_core.problems import Problem, ProblemCode, Repair
 from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges, StreamFormat, StreamSpec
 
@@ -28,11 +29,7 @@ def check_tables_written(graph: Graph, rows: RowFlow, name: str, stream: StreamS
     if name not in graph.senders:
         return
     if stream.format not in _FORMATS:
-        yield _problem(
-            f"{path}.format",
-            f"the files of table `{name}` are parquet, not {stream.format}",
-            _remove(name, "format"),
-        )
+        yield superfluous_option(name, ("format",), f"the files of table `{name}` are parquet, not {stream.format}")
     schemas = stream_schemas(graph, rows, name)
     if len({tuple((c.name, c.type) for c in schema.columns) for schema in schemas}) > 1:
         senders = " and ".join(f"`{sender.name}`" for sender in graph.senders[name])
@@ -71,13 +68,6 @@ def _not_stored(column: Column) -> str | None:
     if _UNNAMEABLE.search(column.name):
         return "has a name that tables don't have: rename it in a `map` to one without spaces and ,;{}()="
     return None
-
-
-def _remove(name: str, field: str) -> Repair:
-    return Repair(
-        text=f"remove `spec.streams.{name}.{field}`",
-        edits=(Edit(op="remove", pointer=f"/spec/streams/{name}/{field}"),),
-    )
 
 
 def _problem(path: str, message: str, repair: Repair | None = None) -> Problem:

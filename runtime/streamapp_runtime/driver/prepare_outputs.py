@@ -21,8 +21,7 @@ def claim_outputs(plan: Plan, systems: Systems) -> None:
     Raises:
         StreamSystemError: an output folder is not this app's.
     """
-    for output in _output_folders(plan, systems):
-        claim_output(output, plan.app.metadata.name)
+    _claim(_output_folders(plan, systems), plan.app.metadata.name)
 
 
 def prepare_outputs(plan: Plan, systems: Systems, check: Check) -> None:
@@ -36,7 +35,7 @@ def prepare_outputs(plan: Plan, systems: Systems, check: Check) -> None:
         StreamSystemError: an output folder is not this app's.
     """
     outputs, owner = _output_folders(plan, systems), plan.app.metadata.name
-    claim_outputs(plan, systems)
+    _claim(outputs, owner)
     _remove([part for output in outputs for part in staged_parts(output)], check)
     _remove([part for output in outputs for part in published_parts(output, owner)], check)
 
@@ -54,6 +53,11 @@ def remove_uncommitted_parts(plan: Plan, systems: Systems, check: Check) -> None
         Superseded: a later driver has taken over, whose workers may have staged some of them.
     """
     _remove([part for output in _output_folders(plan, systems) for part in staged_parts(output)], check)
+
+
+def _claim(outputs: list[Path], owner: str) -> None:
+    for output in outputs:
+        claim_output(output, owner)
 
 
 def _remove(listed: list[Path], check: Check) -> None:

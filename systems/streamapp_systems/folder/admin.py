@@ -24,8 +24,9 @@ class FolderAdmin:
         counts = {}
         for stream in map(self._open_stream, streams):
             stream.check_place()
-            if _is_made(stream):
-                with closing(open_journal(stream)) as journal:
+            journal = _find_journal(stream)
+            if journal is not None:
+                with closing(journal):
                     counts[stream.descriptor.name] = journal.partitions
         return counts
 
@@ -73,17 +74,25 @@ class FolderAdmin:
 
     def _journals(self, streams: Sequence[StreamDescriptor]) -> Iterator[tuple[GrowingFiles, FileJournal]]:
         for stream in map(self._open_stream, streams):
-            if _is_made(stream):
-                with closing(open_journal(stream)) as journal:
+            journal = _find_journal(stream)
+            if journal is not None:
+                with closing(journal):
                     yield stream, journal
 
 
-def _is_made(stream: GrowingFiles) -> bool:
-    """Return whether a stream has a journal; one of another layout that has seen nothing is none of it."""
+def _find_journal(stream: GrowingFiles) -> FileJournal | None:
+    """Open the journal of a stream if it has one; one of another layout that has seen nothing is none of it.
+
+    Raises:
+        StreamSystemError: it can't be read, or it is of another layout.
+    """
     if not has_journal(stream.journal_path):
-        return False
-    with closing(FileJournal(stream.journal_path)) as journal:
-        return journal.layout == stream.layout or not journal.is_empty()
+        return None
+    journal = FileJournal(stream.journal_path)
+    if journal.layout != stream.layout and journal.is_empty():
+        journal.close()
+        return None
+    return _of_layout(journal, stream)
 
 
 def open_journal(stream: GrowingFiles) -> FileJournal:
@@ -92,7 +101,10 @@ def open_journal(stream: GrowingFiles) -> FileJournal:
     Raises:
         StreamSystemError: there is none, it can't be read, or it is of another layout.
     """
-    journal = FileJournal(stream.journal_path)
+    return _of_layout(FileJournal(stream.journal_path), stream)
+
+
+def _of_layout(journal: FileJournal, stream: GrowingFiles) -> FileJournal:
     if journal.layout == stream.layout:
         return journal
     journal.close()

@@ -7,7 +7,7 @@ from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.item_sketches import found_items
-from streamapp_core.expressions.functions.tuple_functions import TUPLE_SKETCHES
+from streamapp_core.expressions.functions.tuple_functions import SKETCH, TUPLE_SKETCHES, of_sketches
 from streamapp_core.expressions.kernels import (
     HLL_ESTIMATE,
     HLL_OF_BOTH,
@@ -22,7 +22,6 @@ from streamapp_core.expressions.kernels import (
 from streamapp_core.expressions.typed_sql import Value, cast, text
 from streamapp_core.schema import BIGINT, BINARY, DOUBLE, FLOAT, STRING, DataType, TypeKind
 
-_SKETCH = Parameter("sketch", Accepts.BINARY)
 _OTHER = Parameter("other", Accepts.BINARY)
 _QUANTILES = {"bigint": BIGINT, "float": FLOAT, "double": DOUBLE}
 """The types of values of each kind of sketches of quantiles."""
@@ -33,10 +32,6 @@ def _united(left: Value, right: Value, of_any_sizes: Value | None = None) -> Val
     if not isinstance(allowed, bool):
         raise invalid("the third argument of hll_union is true if the sketches may be of different sizes, or false")
     return Value(BINARY, HLL_OF_BOTH.over(left.sql, right.sql, str(allowed).lower()))
-
-
-def _of_quantiles(kernel: Kernel, kind: str, *sketches: Value) -> Value:
-    return Value(kernel.result, kernel.over(text(kind), *(sketch.sql for sketch in sketches)))
 
 
 def _quantile(kind: str, sketch: Value, rank: Value) -> Value:
@@ -57,20 +52,20 @@ def _asked(kernel: Kernel, kind: str, sketch: Value, asked: Value, types: tuple[
     return Value(found, cast(f"{kernel.over(text(kind), sketch.sql, values)}[1]", found))
 
 
-def _functions_of_quantiles(kind: str) -> tuple[Function, ...]:
+def _functionsof_sketches(kind: str) -> tuple[Function, ...]:
     made_by = f"a sketch of `kll_sketch_agg_{kind}`"
     data_type = str(_QUANTILES[kind])
     return (
         Function(
             name=f"kll_sketch_get_n_{kind}",
-            parameters=(_SKETCH,),
+            parameters=(SKETCH,),
             result="bigint",
             doc=f"How many values {made_by} has got; null of other bytes. Slow.",
-            write=partial(_of_quantiles, KLL_COUNT, kind),
+            write=partial(of_sketches, KLL_COUNT, kind),
         ),
         Function(
             name=f"kll_sketch_get_quantile_{kind}",
-            parameters=(_SKETCH, Parameter("rank", Accepts.ANY)),
+            parameters=(SKETCH, Parameter("rank", Accepts.ANY)),
             result=f"{data_type}, or an array",
             doc=f"About the value up to which such a share (from 0 to 1) of the values of {made_by} is; of an array of "
             "ranks an array. Null if there is none. Slow.",
@@ -78,7 +73,7 @@ def _functions_of_quantiles(kind: str) -> tuple[Function, ...]:
         ),
         Function(
             name=f"kll_sketch_get_rank_{kind}",
-            parameters=(_SKETCH, Parameter("value", Accepts.ANY)),
+            parameters=(SKETCH, Parameter("value", Accepts.ANY)),
             result="double, or an array",
             doc=f"About which share of the values of {made_by} is up to a value; of an array of values an array. Null "
             "if there are none. Slow.",
@@ -86,17 +81,17 @@ def _functions_of_quantiles(kind: str) -> tuple[Function, ...]:
         ),
         Function(
             name=f"kll_sketch_merge_{kind}",
-            parameters=(_SKETCH, _OTHER),
+            parameters=(SKETCH, _OTHER),
             result="binary",
             doc=f"What the values of both would make: {made_by}; null if one is none. Slow.",
-            write=partial(_of_quantiles, KLL_OF_BOTH, kind),
+            write=partial(of_sketches, KLL_OF_BOTH, kind),
         ),
         Function(
             name=f"kll_sketch_to_string_{kind}",
-            parameters=(_SKETCH,),
+            parameters=(SKETCH,),
             result="string",
             doc=f"A description of {made_by}, in lines; null of other bytes. Slow.",
-            write=partial(_of_quantiles, KLL_TEXT, kind),
+            write=partial(of_sketches, KLL_TEXT, kind),
         ),
     )
 
@@ -113,14 +108,14 @@ SKETCHES = (
     ),
     Function(
         name="hll_sketch_estimate",
-        parameters=(_SKETCH,),
+        parameters=(SKETCH,),
         result="bigint",
         doc="About how many different values a sketch of `hll_sketch_agg` has; null of other bytes. Slow.",
         write=lambda value: Value(BIGINT, HLL_ESTIMATE.over(value.sql)),
     ),
     Function(
         name="hll_union",
-        parameters=(_SKETCH, _OTHER, Parameter("of_any_sizes", Accepts.CONDITION)),
+        parameters=(SKETCH, _OTHER, Parameter("of_any_sizes", Accepts.CONDITION)),
         optional=1,
         result="binary",
         doc="The union of two sketches of `hll_sketch_agg`; null if one is none, or if they are of different sizes, "
@@ -129,11 +124,11 @@ SKETCHES = (
     ),
     Function(
         name="theta_sketch_estimate",
-        parameters=(_SKETCH,),
+        parameters=(SKETCH,),
         result="bigint",
         doc="About how many different values a theta sketch has (see the aggregates); null of other bytes. Slow.",
         write=lambda value: Value(BIGINT, THETA_ESTIMATE.over(value.sql)),
     ),
     *TUPLE_SKETCHES,
-    *(function for kind in _QUANTILES for function in _functions_of_quantiles(kind)),
+    *(function for kind in _QUANTILES for function in _functionsof_sketches(kind)),
 )

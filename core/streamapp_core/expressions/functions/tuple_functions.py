@@ -11,7 +11,7 @@ from streamapp_core.schema import BIGINT, DOUBLE, INT
 TUPLE_NUMBERS = {"double": DOUBLE, "integer": INT}
 """The types of numbers of each kind of tuple sketches."""
 TUPLE_MODES = ("sum", "min", "max", "alwaysone")
-_SKETCH = Parameter("sketch", Accepts.BINARY)
+SKETCH = Parameter("sketch", Accepts.BINARY)
 
 
 def tuple_mode(name: str, value: Value | None) -> str:
@@ -26,8 +26,9 @@ def tuple_mode(name: str, value: Value | None) -> str:
     return mode.lower()
 
 
-def _number(kernel: Kernel, kind: str, sketch: Value) -> Value:
-    return Value(kernel.result, kernel.over(text(kind), sketch.sql))
+def of_sketches(kernel: Kernel, kind: str, *sketches: Value) -> Value:
+    """Return what a kernel makes of sketches of a kind."""
+    return Value(kernel.result, kernel.over(text(kind), *(sketch.sql for sketch in sketches)))
 
 
 def _total(kind: str, sketch: Value, mode: Value | None = None) -> Value:
@@ -41,14 +42,14 @@ def _functions(kind: str) -> tuple[Function, ...]:
     return (
         Function(
             name=f"tuple_sketch_estimate_{kind}",
-            parameters=(_SKETCH,),
+            parameters=(SKETCH,),
             result="double",
             doc=f"About how many different keys {made_by} has; null of other bytes. Slow.",
-            write=partial(_number, TUPLE_ESTIMATE, kind),
+            write=partial(of_sketches, TUPLE_ESTIMATE, kind),
         ),
         Function(
             name=f"tuple_sketch_summary_{kind}",
-            parameters=(_SKETCH, Parameter("mode", Accepts.TEXT_LITERAL)),
+            parameters=(SKETCH, Parameter("mode", Accepts.TEXT_LITERAL)),
             optional=1,
             result="double" if kind == "double" else "bigint",
             doc=f"The numbers of the keys that {made_by} has kept, summed up, or by a mode 'min', 'max' or 'alwaysone' "
@@ -57,10 +58,10 @@ def _functions(kind: str) -> tuple[Function, ...]:
         ),
         Function(
             name=f"tuple_sketch_theta_{kind}",
-            parameters=(_SKETCH,),
+            parameters=(SKETCH,),
             result="double",
             doc=f"The share of the keys that {made_by} has kept, about: 1 if it has all; null of other bytes. Slow.",
-            write=partial(_number, TUPLE_SHARE, kind),
+            write=partial(of_sketches, TUPLE_SHARE, kind),
         ),
     )
 
