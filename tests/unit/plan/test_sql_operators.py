@@ -546,9 +546,10 @@ REFUSED = {
         "`'t'`: a table keeps its rows",
         "*/`: what is kept of the sources of a `select` ends alike: add 'i' = '1d'",
     ],
-    "select /*+ STATE_TTL('a' = '1d') */ item from (select * from bids)": [
+    "select /*+ STATE_TTL('a' = '1d') */ distinct itm from (select * from bids)": [
         "`'a'`: `a` is none",
         "`(select * from bids)`: name this query",
+        "`itm`: unknown column",
     ],
     "select /*+ STATE_TTL('bids' = '1d') */ item from bids": [
         "column 8, `/*+ STATE_TTL('bids' = '1d') */`: it ends nothing"

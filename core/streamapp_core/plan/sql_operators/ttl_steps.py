@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from streamapp_core.near_names import did_you_mean
 from streamapp_core.plan.sql_operators.relations import Relation
 from streamapp_core.plan.sql_operators.rows import Rows
-from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
+from streamapp_core.plan.sql_operators.step_builder import StepBuilder
 from streamapp_core.spec.operators import OperatorSpec
 from streamapp_core.sql.query_tree import Selection, SqlIssue
 
@@ -16,11 +16,7 @@ def ttl_fields(selection: Selection, rows: Rows | Relation) -> dict[str, object]
 
 
 def check_ttl(builder: StepBuilder, selection: Selection, relations: Sequence[Relation | None]) -> None:
-    """Check that a hint names the sources of its selection, all but tables (None); all issues are kept.
-
-    Raises:
-        Refused: it does not.
-    """
+    """Keep the issues of a hint that does not name the sources of its selection, all but tables (None)."""
     if selection.ttl is None:
         return
     names = [
@@ -28,26 +24,21 @@ def check_ttl(builder: StepBuilder, selection: Selection, relations: Sequence[Re
     ]
     tables = {name.lower() for name, relation in zip(names, relations, strict=True) if relation is None}
     named = {name.lower() for _, name in selection.ttl.sources}
-    issues = []
     for place, name in selection.ttl.sources:
         if name.lower() in tables:
-            issues.append(SqlIssue(place, "a table keeps its rows until they are replaced; leave it out"))
+            builder.refuse(SqlIssue(place, "a table keeps its rows until they are replaced; leave it out"))
         elif name.lower() not in map(str.lower, names):
-            issues.append(SqlIssue(place, f"`{name}` is none of the sources behind `from`{did_you_mean(name, names)}"))
+            builder.refuse(SqlIssue(place, f"`{name}` is none of the sources behind `from`{did_you_mean(name, names)}"))
     for source, name in zip(selection.sources, names, strict=True):
         if not name:
-            issues.append(SqlIssue(source.place, "name this query, so that the hint can name it: (...) as a"))
+            builder.refuse(SqlIssue(source.place, "name this query, so that the hint can name it: (...) as a"))
         elif name.lower() not in named | tables:
-            issues.append(
+            builder.refuse(
                 SqlIssue(
                     selection.ttl.place,
                     f"what is kept of the sources of a `select` ends alike: add '{name}' = '{selection.ttl.length}'",
                 )
             )
-    for issue in issues:
-        builder.refuse(issue)
-    if issues:
-        raise Refused
 
 
 def check_ttl_used(selection: Selection, steps: Sequence[OperatorSpec]) -> None:
