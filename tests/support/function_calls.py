@@ -277,6 +277,7 @@ array_contains(ars, s); array_contains(ard, 0.0D); array_contains(ard, d); array
 array_contains(arr, b2); array_position(arr, i2); array_position(ars, 'a'); array_position(ard, d)
 array_position(aa, array(1)); array_remove(arr, 1); array_remove(ars, s); array_remove(ard, 0.0D)
 array_remove(arr, i2); array_append(arr, i2); array_append(ars, s); array_prepend(ars, null)
+array_append(ars, '{}'); array_prepend(arr, length(overlay(s, s2, 1)))
 array_prepend(ast, ast[0]); array_append(arr, b2); array_compact(arr); array_compact(ast); array_distinct(arr)
 array_distinct(ars); array_distinct(aa); array_distinct(ast); array_union(arr, arr2); array_distinct(ard)
 array_union(ard, array(d, 0.0D)); array_intersect(ard, array(d, -0.0D)); array_except(ard, array(-0.0D, null))

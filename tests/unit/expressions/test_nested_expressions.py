@@ -46,6 +46,8 @@ ROWS = pa.Table.from_pylist([ROW, NULLS], schema=arrow_schema(SCHEMA))
         ("a < array(7, 0)", [True, None]),
         ("array(i) <=> array(null)", [False, True]),
         ("cast(s as string)", ["{2, {v}}", None]),
+        ("array_append(array('a'), '{0} {x}')", [["a", "{0} {x}"]] * 2),
+        ("array_prepend(a, length(overlay(s.`y z`.k, 'xyz', i)))", [[3, 7, None], None]),
     ],
 )
 def test_what_is_inside_is_found_and_nulls_stay_nulls(text, values):

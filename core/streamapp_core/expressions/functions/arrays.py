@@ -188,9 +188,9 @@ def _without(array: Value, value: Value) -> Value:
 
 def _added(array: Value, value: Value, *, last: bool) -> Value:
     array, value = _with_value(array, value)
-    one = f"[{value.sql}]"
-    joined = f"list_concat({{0}}, {one})" if last else f"list_concat({one}, {{0}})"
-    return Value(array.type, bound([array], lambda a: f"CASE WHEN {a} IS NOT NULL THEN {joined.format(a)} END"))
+    head, tail = ("", f", [{value.sql}]") if last else (f"[{value.sql}], ", "")
+    sql = bound([array], lambda a: f"CASE WHEN {a} IS NOT NULL THEN list_concat({head}{a}{tail}) END")
+    return Value(array.type, sql)
 
 
 def _inserted(array: Value, place: Value, value: Value) -> Value:
@@ -333,8 +333,7 @@ def _extract_all(value: Value, pattern: Value, group: Value | None = None) -> Va
     if not isinstance(number, int) or not 0 <= number <= regex.groups:
         raise invalid(f"regexp_extract_all: the pattern has {regex.groups} groups, there is no group {number}")
     found = f"regexp_extract_all({regex.searched(value)}, {text(regex.text)}, {number})"
-    part = regex.found("coalesce(__g, '')")
-    return Value(array_of(STRING), f"list_transform({found}, lambda __g: {part})")
+    return Value(array_of(STRING), f"list_transform({found}, lambda __g: coalesce({regex.found('__g')}, ''))")
 
 
 def _of(name: str, parameters: tuple[Parameter, ...], result: str, doc: str, write: Callable[..., Value],
