@@ -46,6 +46,7 @@ ROWS = pa.Table.from_pylist([ROW, NULLS], schema=arrow_schema(SCHEMA))
         ("a < array(7, 0)", [True, None]),
         ("array(i) <=> array(null)", [False, True]),
         ("cast(s as string)", ["{2, {v}}", None]),
+        ("overlay('abc', 'x', i, a[1])", [None, None]),
         ("array_append(array('a'), '{0} {x}')", [["a", "{0} {x}"]] * 2),
         ("array_prepend(a, length(overlay(s.`y z`.k, 'xyz', i)))", [[3, 7, None], None]),
     ],

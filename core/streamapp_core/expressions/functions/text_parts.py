@@ -49,7 +49,7 @@ def overlaid(value: Value, replacement: Value, start: Value, length: Value | Non
     size = implied(length, INT).sql if length else "-1"
 
     def write(v: str, r: str, p: str, n: str) -> str:
-        given, new = Value(value.type, v, simple=True), f"(CASE WHEN {n} >= 0 THEN {n} ELSE {length_of}({r}) END)"
+        given, new = Value(value.type, v, simple=True), f"(CASE WHEN {n} < 0 THEN {length_of}({r}) ELSE {n} END)"
         before = substring(given, _ONE, Value(BIGINT, f"({p} - 1)", simple=True)).sql
         after = substring(given, Value(BIGINT, f"({p} + {new})", simple=True)).sql
         return f"{before} || {r} || {after}"
