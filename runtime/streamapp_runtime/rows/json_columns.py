@@ -61,7 +61,7 @@ def _converter(kind: pa.DataType) -> Callable[[Values], Values] | None:
     if pa.types.is_struct(kind):
         fields = [(number, _converter(field.type)) for number, field in enumerate(kind.fields)]
         nested = [(number, convert) for number, convert in fields if convert]
-        return partial(_tuples, nested, (None,) * kind.num_fields) if nested else _plain_tuples
+        return partial(_tuples, nested) if nested else _plain_tuples
     if pa.types.is_list(kind):
         elements = _converter(kind.value_type)
         return elements and partial(_lists, elements)
@@ -118,16 +118,15 @@ def _plain_tuples(objects: Values) -> Values:
         return [None if value is None else astuple(value) for value in objects]
 
 
-def _tuples(nested: Sequence[tuple[int, Callable[[Values], Values]]], nothing: Values, objects: Values) -> Values:
-    columns: list[Values] = list(zip(*(nothing if value is None else astuple(value) for value in objects), strict=True))
-    if not columns:
-        return []
+def _tuples(nested: Sequence[tuple[int, Callable[[Values], Values]]], objects: Values) -> Values:
+    known = list(filter(None, objects))
+    if not known:
+        return objects
+    columns: list[Values] = list(zip(*map(astuple, known), strict=True))
     for number, convert in nested:
         columns[number] = convert(columns[number])
-    rows = list(zip(*columns, strict=True))
-    return (
-        [None if value is None else row for value, row in zip(objects, rows, strict=True)] if None in objects else rows
-    )
+    rows = zip(*columns, strict=True)
+    return list(rows) if len(known) == len(objects) else [None if value is None else next(rows) for value in objects]
 
 
 def _lists(convert: Callable[[Values], Values], lists: Values) -> Values:
