@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec.structs import astuple
 
 from streamapp_systems.file.json_nested import map_array
@@ -43,7 +44,7 @@ class ColumnBuilder:
 
 def _built_type(kind: pa.DataType) -> pa.DataType:
     """Return the type that a column is built with: texts where Arrow would not read them as JSON's."""
-    if is_variant(kind):
+    if is_raw(kind):
         return pa.binary()
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_built_type(field.type)) for field in kind.fields])
@@ -56,7 +57,7 @@ def _built_type(kind: pa.DataType) -> pa.DataType:
 
 def _converter(kind: pa.DataType) -> Callable[[Values], Values] | None:
     """Return what makes of decoded values those that Arrow takes for their built type; None if it takes them."""
-    if is_variant(kind):
+    if is_raw(kind):
         return _bytes
     if pa.types.is_struct(kind):
         fields = [(number, _converter(field.type)) for number, field in enumerate(kind.fields)]
@@ -71,16 +72,22 @@ def _converter(kind: pa.DataType) -> Callable[[Values], Values] | None:
     return None
 
 
+def is_raw(kind: pa.DataType) -> bool:
+    """Return whether the texts of values are kept when objects are decoded: no type of Python's has all they say."""
+    return is_variant(kind) or bool(pa.types.is_decimal(kind) or pa.types.is_float32(kind))
+
+
 def parse_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return a column of a built type as one of the type itself.
 
     Raises:
-        ValueError: a text is no value of its type, or a key is twice in a map.
+        ValueError: a text is no value of its type, or an unusual number, or a key is twice in a map.
     """
     if column.type == kind:
         return column
-    if is_variant(kind):
-        return parse_variants(column.to_pylist())
+    if is_raw(kind):
+        numbers = not is_variant(kind)
+        return _parse_numbers(column.view(pa.string()), kind) if numbers else parse_variants(column.to_pylist())
     missing = column.is_null() if pa.types.is_nested(kind) and column.null_count else None
     if pa.types.is_struct(kind):
         children = [parse_column(child, field.type) for child, field in zip(column.flatten(), kind.fields, strict=True)]
@@ -94,17 +101,33 @@ def parse_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return parse_text(column, kind)
 
 
-def floating_columns(column: pa.Array) -> Iterator[pa.Array]:
-    """Yield the columns of floating numbers that a column holds, but for the keys of maps."""
-    if pa.types.is_floating(column.type):
+def double_columns(column: pa.Array) -> Iterator[pa.Array]:
+    """Yield the columns of doubles that a column holds, but for the keys of maps."""
+    if pa.types.is_float64(column.type):
         yield column
     elif pa.types.is_struct(column.type):
         for child in column.flatten():
-            yield from floating_columns(child)
+            yield from double_columns(child)
     elif pa.types.is_list(column.type):
-        yield from floating_columns(column.values)
+        yield from double_columns(column.values)
     elif pa.types.is_map(column.type):
-        yield from floating_columns(column.items)
+        yield from double_columns(column.items)
+
+
+def _parse_numbers(texts: pa.Array, to: pa.DataType) -> pa.Array:
+    """Parse numbers of JSON, and decimals in quotes; refuse what Arrow's parser of JSON may read otherwise."""
+    texts = pc.if_else(pc.equal(texts, "null"), None, texts)
+    if pa.types.is_decimal(to):
+        texts = pc.ascii_trim(texts, '"')
+        fraction = rf"(\.\d{{1,{to.scale}}})?" if to.scale else ""
+        usual = pc.match_substring_regex(texts, rf"^-?\d{{1,{max(to.precision - to.scale, 1)}}}{fraction}$")
+        if pc.any(pc.invert(usual)).as_py():
+            raise ValueError("a decimal has an exponent, too many digits, or is none")
+    numbers = texts.cast(to)
+    numbers.validate(full=True)
+    if pa.types.is_floating(to) and pc.any(pc.is_inf(numbers)).as_py():
+        raise ValueError("a number is too large")
+    return numbers
 
 
 def _bytes(texts: Values) -> Values:

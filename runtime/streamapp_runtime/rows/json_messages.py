@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from streamapp_core.spec.streams import PLAIN_JSON, JsonOptions
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.rows.json_columns import ColumnBuilder, floating_columns, parse_column
+from streamapp_runtime.rows.json_columns import ColumnBuilder, double_columns, is_raw, parse_column
 from streamapp_runtime.rows.message_rows import MessageRows
 from streamapp_systems.file.file_chunks import UnreadableRow
 from streamapp_systems.file.json_format import parse_lines
@@ -22,8 +22,8 @@ from streamapp_systems.file.json_layout import object_schema, to_row_columns
 from streamapp_systems.file.json_nested import object_type, only_fields
 from streamapp_systems.file.json_writing import json_texts
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
-from streamapp_systems.variants.variant_columns import is_variant
 
+_PLAIN = {pa.bool_(): bool, pa.float64(): float, **dict.fromkeys((pa.int8(), pa.int16(), pa.int32(), pa.int64()), int)}
 _LIST: Any = list
 _DICT: Any = dict
 _MINUS_ZERO = re.compile(rb"-0(?<=[:\[,\s]-0)\s*[,}\]]")
@@ -82,7 +82,7 @@ class JsonDecoder:
         parts = [self._decode_part(values[start : start + rows]) for start in range(0, max(len(values), 1), rows)]
         built = parts[0] if len(parts) == 1 else map(pa.concat_arrays, zip(*parts, strict=True))
         columns = [parse_column(column, field.type) for column, field in zip(built, self._objects, strict=True)]
-        zeros = (pc.any(pc.equal(numbers, 0)).as_py() for column in columns for numbers in floating_columns(column))
+        zeros = (pc.any(pc.equal(numbers, 0)).as_py() for column in columns for numbers in double_columns(column))
         if any(zeros) and any(map(_MINUS_ZERO.search, values)):
             raise ValueError("a whole number has lost its sign")
         return pa.Table.from_arrays(
@@ -122,19 +122,19 @@ def encode_json(rows: pa.Table, options: JsonOptions = PLAIN_JSON) -> list[bytes
 
 def _python_type(kind: pa.DataType) -> Any:  # noqa: ANN401 - types are put together from it
     """Return the type that msgspec decodes exactly as Arrow does; None if there is none."""
+    if is_raw(kind):
+        return msgspec.Raw
     if pa.types.is_string(kind) or pa.types.is_temporal(kind) or pa.types.is_binary(kind):
         return str
-    if pa.types.is_integer(kind):
-        return int
     if pa.types.is_struct(kind):
-        return msgspec.Raw if is_variant(kind) else _object_type(kind.fields)
+        return _object_type(kind.fields)
     if pa.types.is_list(kind):
         element = _python_type(kind.value_type)
         return None if element is None else _LIST[_or_null(element)]
     if pa.types.is_map(kind):
         value = _python_type(kind.item_type)
         return None if value is None else _DICT[str, _or_null(value)]
-    return {pa.bool_(): bool, pa.float64(): float}.get(kind)
+    return _PLAIN.get(kind)
 
 
 def _object_type(fields: Sequence[pa.Field]) -> type | None:

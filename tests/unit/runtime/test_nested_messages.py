@@ -16,7 +16,7 @@ from streamapp_systems.variants.variant_columns import is_variant
 
 SCHEMA = arrow_schema(
     parse_schema(
-        "p struct<n:int,t:timestamp,r:double,q:struct<s:string,b:binary,r:double>,v:variant>,"
+        "p struct<n:int,t:timestamp,r:double,q:struct<s:string,b:binary,c:decimal(5,2)>,v:variant,f:float>,"
         "a array<struct<n:bigint,tags:array<string>,p:struct<d:date,a:array<array<double>>>>>,"
         "m map<string,double>, k map<int,array<struct<y:boolean>>>, o map<timestamp,variant>, l array<map<string,int>>,"
         "s string"
@@ -27,6 +27,8 @@ USUAL: dict[pa.DataType, Sequence[bytes]] = {
     pa.int32(): [b"1", b"-0", b"2147483647"],
     pa.int64(): [b"0", b"-9223372036854775808"],
     pa.float64(): [b"1.5", b"-0", b"0", b"-0.0", b"9007199254740993", b"12345678901234567890", b"1e-400"],
+    pa.float32(): [b"1.5", b"-0", b"0.1", b"16777217", b"1e-3", b"3.5e38", b"null"],
+    pa.decimal128(5, 2): [b"1.5", b"-0", b'"2.50"', b"123.45", b"1e2", b"1.50000", b"999.999", b"1000", b'"+1"'],
     pa.bool_(): [b"true", b"false"],
     pa.timestamp("us", tz="UTC"): [b'"2024-05-01T10:00:00Z"', b'" 2024-05-01 10:00:00.123456789+02:00"', b'""', b"7"],
     pa.date32(): [b'"2024-05-01"', b'" 2024-05-01"'],
@@ -105,5 +107,5 @@ def found(values: Sequence[bytes], schema: pa.Schema, timestamps: JsonTimestamps
 @example([b'{"a":[{"n":9223372036854775808}]}', b'{"p":{"n":2147483648}}'], JsonTimestamps.TEXT)
 @example([b'{"o":{"2024-05-01":1},"p":{"t":7}}', b'{"p":{"t":null}}'], JsonTimestamps.MILLIS)
 def test_nested_messages_are_judged_and_read_alike_by_both(values: list[bytes], timestamps: JsonTimestamps) -> None:
-    exact = SCHEMA.append(pa.field("exact", pa.decimal128(5, 2)))  # a type that only the exact reader knows
+    exact = SCHEMA.append(pa.field('exact"', pa.int32()))  # a name that only the exact reader knows
     assert found(values, SCHEMA, timestamps) == found(values, exact, timestamps)
