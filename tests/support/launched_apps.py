@@ -49,6 +49,7 @@ class LaunchedApp:
         self.api = api or MemoryCluster()
         self.store = ConfigMapMetadataStore(self.api, namespace, "app", owners=())
         self.warnings = []
+        self.make_host = ThreadHost
         self._namespace = namespace
         self.health = DriverHealth(lambda: 0.0)
         self._of = document, counts, processors
@@ -137,7 +138,7 @@ class LaunchedApp:
                 reporter=waits.call("the start", self._reporter),
                 lease=DriverLease(self.api, environment, OWNER, lambda: NOW),
                 health=self.health,
-                make_host=lambda channel, app, launch: ThreadHost(channel),
+                make_host=lambda channel, app, launch: self.make_host(channel),
                 context=context,
                 state_folder=self.folder / "state",
                 draining=self._draining,

@@ -90,11 +90,19 @@ class LaunchedEpoch:
             raise
         except FAILURES as failure:
             reason = str(failure)
-            self.waits.call(_END, lambda: self.reporter.phase(DriverPhase.FAILED, reason))
+            self.waits.call(_END, lambda: self._report_failure(reason))
             raise
         phase = DriverPhase.COMPLETED if completed else DriverPhase.DRAINED
         self.waits.call(_END, lambda: self.reporter.phase(phase))
         return completed
+
+    def _report_failure(self, reason: str) -> None:
+        """Report that the app has failed, unless another epoch is active.
+
+        A driver and a worker that stood still together fail where later epochs have deleted what the worker would read.
+        """
+        self.follower.check()
+        self.reporter.phase(DriverPhase.FAILED, reason)
 
     def _run(self) -> bool:
         model = self._first_model()

@@ -4,6 +4,7 @@ import pytest
 
 from streamapp_core.deployment.driver_reports import DriverPhase, NoticeReason
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.errors import RuntimeFailure, Superseded
 from support import side_input_files
 from support.hashed_keys import partition_of
 from support.launched_apps import LaunchedApp
@@ -80,3 +81,25 @@ def test_rows_that_are_not_where_their_key_belongs_stay_in_the_reports_of_the_ru
     with app.restarted() as again:
         assert eventually(lambda: again.progress.phase is DriverPhase.RUNNING)
         assert again.progress.broken_claims == (claim,)
+
+
+@pytest.mark.parametrize(
+    ("superseded", "error", "phase"),
+    [(False, RuntimeFailure, DriverPhase.FAILED), (True, Superseded, DriverPhase.STARTING)],
+)
+def test_a_failure_beside_a_successor_is_not_one_of_the_app(tmp_path, superseded, error, phase):
+    document = side_input_files.app()
+    side_input_files.write(tmp_path, {"ann": "Oslo"})
+    side_input_files.Hub(tmp_path, document)
+    app = LaunchedApp(tmp_path, document, ONE_FILE)
+
+    def fail(_):
+        if superseded:
+            app.restarted()
+        raise RuntimeFailure("the records were deleted before they were read")
+
+    app.make_host = fail
+    with pytest.raises(RuntimeFailure) as raised, app:
+        assert eventually(lambda: app.failed)
+    assert type(raised.value) is error
+    assert app.progress.phase is phase
