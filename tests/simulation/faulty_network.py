@@ -4,7 +4,7 @@ A request for which nobody waits any more, or whose sender is dead, still arrive
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -62,7 +62,8 @@ class BrokerService:
         self.markers: Counter[TopicPartition] = Counter()
         """How many markers each partition got: all records are in transactions, so only a marker makes any readable."""
         self.topic_changes = 0
-        self.awaiting: list[SimulatedThread] = []
+        self.awaiting: dict[SimulatedThread, Collection[TopicPartition] | None] = {}
+        """The threads that await news, each with the partitions of which it does; None: of all."""
         self._scheduler = scheduler
         self._planned: set[DueMarker] = set()
         self.after_next_end: Callable[[], object] = _do_nothing
@@ -105,13 +106,14 @@ class BrokerService:
         if marker in self.broker.due_markers():
             self.broker.write_marker(marker, self.now)
             self.markers[marker.partition] += 1
-            self.tell()
+            self.tell(marker.partition)
 
-    def tell(self) -> None:
-        """Wake those that await news."""
-        for thread in self.awaiting:
-            self._scheduler.wake(thread)
-        self.awaiting.clear()
+    def tell(self, partition: TopicPartition | None = None) -> None:
+        """Wake those that await news of a partition; None: all."""
+        for thread, partitions in list(self.awaiting.items()):
+            if partition is None or partitions is None or partition in partitions:
+                del self.awaiting[thread]
+                self._scheduler.wake(thread)
 
     def _expire(self) -> None:
         self.broker.abort_expired_transactions(self.now)
@@ -193,13 +195,12 @@ class FaultyNetwork:
             or self._scheduler.now - known.at >= _UNASKED_SECONDS
         )
 
-    def await_news(self, seconds: float) -> None:
-        """Wait until the broker has news, or for so long."""
+    def await_news(self, seconds: float, partitions: Collection[TopicPartition] | None = None) -> None:
+        """Wait until the broker has news of these partitions, by default of any, or for so long."""
         thread = self._scheduler.current
-        self._service.awaiting.append(thread)
+        self._service.awaiting[thread] = partitions
         self._scheduler.wait(self._scheduler.now + seconds)
-        if thread in self._service.awaiting:
-            self._service.awaiting.remove(thread)
+        self._service.awaiting.pop(thread, None)
 
     def tell(self) -> None:
         """Wake those that await news."""

@@ -94,23 +94,27 @@ class PrefetchingConsumer:
         self._consumer = consumer
         self._topics = topics
         self._network = network
+        self._partitions: Mapping[Ssp, TopicPartition] = {}
         self._known: dict[Ssp, News] = {}
 
     def assign(self, starts: Mapping[Ssp, int], ends: Mapping[Ssp, int]) -> None:
         """See `Consumer.assign`."""
         self._consumer.assign(starts, ends)
+        self._partitions = {ssp: TopicPartition(self._topics[ssp.stream], ssp.partition) for ssp in starts}
         self._known.clear()
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:
         """See `Consumer.poll`."""
         asked = self._with_news(ssps)
         if not asked and timeout > 0:
-            self._network.await_news(_IDLE_SECONDS)
+            self._network.await_news(_IDLE_SECONDS, {self._partitions[ssp] for ssp in ssps})
             asked = self._with_news(ssps)
-        before = {ssp: self._network.news(self._at(ssp)) for ssp in asked}
-        fetched = self._consumer.poll(asked, max_rows, 0.0) if asked else ()
-        if sum(len(batch.messages) for batch in fetched) < max_rows:
-            self._known |= {ssp: before[ssp] for ssp in set(asked) - {batch.ssp for batch in fetched}}
+        if not asked:
+            return ()
+        before = {ssp: self._network.news(self._partitions[ssp]) for ssp in asked}
+        fetched = self._consumer.poll(asked, max_rows, 0.0)
+        if sum(len(batch.messages) for batch in fetched) < max_rows // len(asked):  # no share of a partition was full
+            self._known |= before
         return fetched
 
     def ask_ends(self, ssps: Collection[Ssp]) -> EndsAnswer:
@@ -122,10 +126,7 @@ class PrefetchingConsumer:
         self._consumer.close()
 
     def _with_news(self, ssps: Collection[Ssp]) -> Sequence[Ssp]:
-        return [ssp for ssp in sorted(ssps) if self._network.has_news(self._at(ssp), self._known.get(ssp))]
-
-    def _at(self, ssp: Ssp) -> TopicPartition:
-        return TopicPartition(self._topics[ssp.stream], ssp.partition)
+        return [ssp for ssp in sorted(ssps) if self._network.has_news(self._partitions[ssp], self._known.get(ssp))]
 
 
 class ProcessFileOutput:
