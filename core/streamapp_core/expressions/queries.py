@@ -90,20 +90,6 @@ def partials_sql(aggregation: Aggregation, source: str, also_by: Sequence[str] =
     return f"SELECT {', '.join(items)} FROM {source}{_group_by(groups)}"
 
 
-def sessions_sql(aggregation: Aggregation, source: str, time: str, gap: int, session: str) -> str:
-    """Write the query that numbers the sessions of every group: a row within `gap` of the one before is of its session.
-
-    `time` is the column of event times, `session` the column to add; all others go along.
-    """
-    groups = [column.sql for column in aggregation.by_columns]
-    partition = f"PARTITION BY {', '.join(groups)} " if groups else ""
-    window = f"({partition}ORDER BY {quoted(time)} ROWS UNBOUNDED PRECEDING)"
-    far = f"{quoted(time)} - lag({quoted(time)}) OVER {window} > {gap}"
-    opens = f"SELECT *, CASE WHEN {far} THEN 1 ELSE 0 END AS __opens FROM {source}"
-    number = f"CAST(sum(__opens) OVER {window} AS BIGINT)"
-    return f"SELECT * EXCLUDE (__opens), {number} AS {quoted(session)} FROM {nested(opens)}"
-
-
 def result_sql(aggregation: Aggregation, source: str, also_by: Sequence[str] = ()) -> str:
     """Write the query that computes results of merged rows: `by_columns`, `also_by`, then the select list."""
     groups = [quoted(column.name) for column in aggregation.by_columns] + [quoted(name) for name in also_by]

@@ -54,17 +54,13 @@ class PartialAggregator:
         self._exact = [at for at, partial in enumerate(aggregation.partials, first) if _is_given_back(partial)]
         self._by_arrival = any(partial.merge.by_arrival for partial in aggregation.partials)
 
-    def number_rows(self, rows: pa.Table) -> pa.Table:
-        """Number the rows of a batch if partial results need their order: before anything that may change it."""
-        if not self._by_arrival or ARRIVAL_COLUMN in rows.column_names:
-            return rows
-        return rows.append_column(ARRIVAL_COLUMN, pa.array(np.arange(len(rows))))
-
     def aggregate(self, rows: pa.Table) -> list[tuple[Any, ...]]:
         """Aggregate a batch (never an empty one) into a row of partial results per key."""
         if self._plain is not None:
             return to_plain_rows(self._plain.aggregate(rows).columns)
-        found = self._engine.query(self._sql, rows=self.number_rows(rows))
+        if self._by_arrival:
+            rows = rows.append_column(ARRIVAL_COLUMN, pa.array(np.arange(len(rows))))
+        found = self._engine.query(self._sql, rows=rows)
         partials = to_plain_rows(found.columns, self._exact)
         if not self._folds:
             return partials

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamapp_core.expressions import Aggregation, Merge, Partial, PlainAggregate, sessions_sql, table
+from streamapp_core.expressions import Aggregation, Merge, Partial, PlainAggregate
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
 from streamapp_runtime.operators.aggregate_results import AggregateResults
 from streamapp_runtime.operators.batch_aggregation import PartialAggregator, event_time_partial
@@ -17,8 +18,9 @@ from streamapp_runtime.operators.window_bounds import BEGINNING, BOUNDS, result_
 from streamapp_runtime.rows.row_codec import encode_key
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
+from streamapp_systems.floating_keys import unify_floats
 
-_SESSION = "__session"
+SESSION_COLUMN = "__session"
 _BOUND_PARTIALS = (
     event_time_partial("__first", Merge.MIN),
     event_time_partial("__last", Merge.MAX),
@@ -35,12 +37,10 @@ class SessionWindow(BaseOperator):
 
     def __init__(self, engine: SqlEngine, store: Store, aggregation: Aggregation, gap: int) -> None:
         """Take the gap in milliseconds."""
-        self._engine = engine
         self._gap = gap
-        self._by = len(aggregation.by_columns)
-        self._sessions_sql = sessions_sql(aggregation, table("rows"), EVENT_TIME_COLUMN, gap, _SESSION)
+        self._by = [column.name for column in aggregation.by_columns]
         timed = replace(aggregation, partials=(*_BOUND_PARTIALS, *aggregation.partials))
-        self._partials = PartialAggregator(engine, timed, [_SESSION])
+        self._partials = PartialAggregator(engine, timed, [SESSION_COLUMN])
         self._results = AggregateResults(engine, aggregation, BOUNDS)
         self._states = SessionStates(store)
         self._watermark = BEGINNING
@@ -51,9 +51,9 @@ class SessionWindow(BaseOperator):
         dated = rows.filter(pc.is_valid(rows.column(EVENT_TIME_COLUMN)))
         self._undated += len(rows) - len(dated)
         if len(dated):
-            numbered = self._engine.query(self._sessions_sql, rows=self._partials.number_rows(dated))
-            for partial in self._partials.aggregate(numbered):
-                self._add(partial[: self._by], partial[self._by + 1 :])
+            by = len(self._by)
+            for partial in self._partials.aggregate(number_sessions(dated, self._by, self._gap)):
+                self._add(partial[:by], partial[by + 1 :])
         return None
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
@@ -94,5 +94,23 @@ class SessionWindow(BaseOperator):
             self._states.put(key, [*others, added])
 
     def _result(self, session: Session) -> list[Any]:
-        partials = session.row[self._by + 1 + len(_BOUND_PARTIALS) :]
-        return result_row(session.row[: self._by], session.start, session.end, partials)
+        by = len(self._by)
+        partials = session.row[by + 1 + len(_BOUND_PARTIALS) :]
+        return result_row(session.row[:by], session.start, session.end, partials)
+
+
+def number_sessions(rows: pa.Table, by: Sequence[str], gap: int) -> pa.Table:
+    """Add a column that numbers the sessions of a batch: a row within `gap` of its key's last one is of its session.
+
+    A query takes five times as long, on a small batch 25 times.
+    """
+    columns = [unify_floats(rows.column(name)).combine_chunks() for name in by]
+    keys = [column.dictionary_encode(null_encoding="encode").indices.to_numpy() for column in columns]
+    times = rows.column(EVENT_TIME_COLUMN).to_numpy()
+    order = np.lexsort((times, *keys))
+    opens = np.diff(times[order].view(np.uint64)) > gap  # two times may lie further apart than a long reaches
+    for key in keys:
+        opens |= np.diff(key[order]) != 0
+    numbers = np.zeros(len(rows), np.int64)
+    numbers[order[1:]] = np.cumsum(opens)
+    return rows.append_column(SESSION_COLUMN, pa.array(numbers))

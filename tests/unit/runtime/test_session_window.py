@@ -1,6 +1,7 @@
 """Session windows against a plain reading of their definition, over restarts."""
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
 
 import pyarrow as pa
 from hypothesis import given, settings
@@ -8,8 +9,8 @@ from hypothesis import strategies as st
 
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.expressions import check_aggregate
-from streamapp_core.schema import parse_schema
-from streamapp_runtime.operators.session_window import SessionWindow
+from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
+from streamapp_runtime.operators.session_window import SESSION_COLUMN, SessionWindow, number_sessions
 from streamapp_runtime.rows.event_time_column import add_event_time
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.memory_store import MemoryEnvironment
@@ -104,3 +105,33 @@ BOUND = pa.timestamp("us", tz="UTC")
 
 def milliseconds(column):
     return [value // 1_000 for value in column.cast(pa.int64()).to_pylist()]
+
+
+KEYED = pa.schema(
+    [("d", pa.float64()), ("k", pa.string()), ("id", pa.int64()), pa.field(EVENT_TIME_COLUMN, pa.int64())]
+)
+key_values = st.tuples(st.sampled_from([0.0, -0.0, math.nan, -math.nan, 1.5, None]), st.sampled_from(["x", "", None]))
+times = st.integers(-12, 12) | st.sampled_from([-(2**63), 2**63 - 1])
+
+
+@given(batch=st.lists(st.tuples(key_values, times), min_size=1, max_size=10), cut=st.integers(0, 10))
+def test_zeros_and_nans_are_one_key_in_batches_of_several_chunks(batch, cut):
+    rows = [(*key, place, time) for place, (key, time) in enumerate(batch)]
+    tables = [pa.table(list(zip(*part, strict=True)), KEYED) for part in (rows[:cut], rows[cut:]) if part]
+    numbered = number_sessions(pa.concat_tables(tables), ["d", "k"], GAP)
+    assert numbered.drop_columns([SESSION_COLUMN]).column("id").to_pylist() == list(range(len(rows)))
+
+    expected, of_key = [], defaultdict(list)
+    for (d, k), place, time in ((key, place, time) for place, (key, time) in enumerate(batch)):
+        of_key["nan" if d is not None and math.isnan(d) else d, k].append((time, place))
+    for members in of_key.values():
+        last = None
+        for time, place in sorted(members):
+            if last is None or time - last > GAP:
+                expected.append(set())
+            expected[-1].add(place)
+            last = time
+    found = defaultdict(set)
+    for place, session in enumerate(numbered.column(SESSION_COLUMN).to_pylist()):
+        found[session].add(place)
+    assert sorted(map(sorted, found.values())) == sorted(map(sorted, expected))
