@@ -26,8 +26,12 @@ class RequestError(Exception):
     """A broker's answer is an error; `code` is Kafka's."""
 
     def __init__(self, code: int) -> None:
-        super().__init__(KafkaError(code).name())
+        super().__init__(code)
         self.code = code
+
+    def __str__(self) -> str:
+        """Return Kafka's name of the error."""
+        return KafkaError(self.code).name()
 
 
 class Network(Protocol):

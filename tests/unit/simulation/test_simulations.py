@@ -11,7 +11,7 @@ from simulation.mutations import find
 from support.changed_packages import ROOT
 
 SCHEDULES = int(os.environ.get("STREAMAPP_SIMULATION_SCHEDULES", "300"))
-TOGETHER = 50
+TOGETHER = max(50, SCHEDULES // 40)
 """Simulations that share a process: it takes as long to start as three of them."""
 
 
