@@ -33,8 +33,8 @@ class Regex:
     r"""A regular expression in RE2's language.
 
     `groups` counts its capturing groups; `ends`: it matches up to the end of the text (`$`), line end
-    included; `may_be_empty` that it can match an empty text; `bounds` counts its `\b`. `before_end` is the part before
-    `$`, with all before it that can be empty.
+    included; `may_be_empty` that it can match an empty text; `bounds` counts its `\b`, of alternatives those of the
+    one with the most. `before_end` is the part before `$`, with all before it that can be empty.
     """
 
     text: str

@@ -109,10 +109,14 @@ class _Reader:
     def alternatives(self, depth: int) -> tuple[str, bool]:
         if depth > 20:  # noqa: PLR2004 - deeper ones are unreadable
             raise self.refused("too many nested groups")
-        branches = [self.sequence(depth)]
+        bounds = self.bounds
+        branches, most = [self.sequence(depth)], self.bounds
         while self.peek() == "|":
             self.position += 1
+            self.bounds = bounds
             branches.append(self.sequence(depth))
+            most = max(most, self.bounds)
+        self.bounds = most
         return "|".join(text for text, _ in branches), any(empty for _, empty in branches)
 
     def sequence(self, depth: int) -> tuple[str, bool]:
@@ -128,6 +132,8 @@ class _Reader:
     def repeated(self, depth: int) -> tuple[str, bool]:
         start = self.peek()
         if start == "^":
+            if self.bounds:
+                raise self.refused(r"a ^ behind a \b")
             self.position += 1
             self._no_repetition()
             return r"\A", True

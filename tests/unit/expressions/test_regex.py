@@ -51,7 +51,7 @@ def test_a_dollar_matches_before_a_last_line_end():
 
 UNSUPPORTED = r"""( ) a) [ [] [a *a a** a*+ a{ a{2,1} a{1000} (a{9}){9} (a*)* (a|)+ a(?i)a (?=a) (?<n>a)(?<n>b) \b*
 (?i)\p{Lower} (?m)a (?si)(?i)a (a)\1 \p{Foo} (?i)\p{Lu} [\p{L}-a] \p \p{ [\p{Punct}-a] \ a$b (a$) ^* [a&&b] [&&a] [[a]]
-[z-a] [\d-z] \B a\Bb"""
+[z-a] [\d-z] \B a\Bb \b^a \b(^a) (\b|a)^b a|(?:b|\b)c?^"""
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,8 @@ def test_an_end_is_found_before_a_return_with_its_line_feed_and_never_between_th
 
 
 WORDS = st.lists(st.sampled_from(["a", "é", "日", "1", "_", "-", " ", "e\u0301"]), max_size=7).map("".join)
-BOUNDS = [r"\ba", r"a\b", r"\b.", r".\b", r"\b\b.", r"(?:\b.\b)+", r"\b[^ ]+?\b", r"é\b|\b-", r"(\b.(\b.\b)*\b)+"]
+BOUNDS = [r"\ba", r"a\b", r"\b.", r".\b", r"\b\b.", r"(?:\b.\b)+", r"\b[^ ]+?\b", r"é\b|\b-", r"(\b.(\b.\b)*\b)+",
+          r"(?:\ba\b|\b.|-\b)+", r"^a\b|\b_|^\b1"]  # fmt: skip
 
 
 @pytest.mark.parametrize("pattern", BOUNDS)
@@ -113,3 +114,7 @@ def test_words_have_the_letters_and_digits_of_all_scripts_with_the_marks_on_them
     assert found["found"].to_pylist() == [in_python.search(text) is not None for text in texts]
     assert found["replaced"].to_pylist() == [in_python.sub(r"<\g<0>>", text) for text in texts]
     assert found["parts"].to_pylist() == [[part[0] for part in in_python.finditer(text)] for text in texts]
+
+
+def test_of_alternatives_only_the_most_bounds_make_texts_longer():
+    assert translated(r"\ba\b|\b(?:b\b|c\bd\b|-)\be").bounds == 4
