@@ -320,7 +320,8 @@ def test_the_first_rows_of_a_group_are_ranked():
         ("q-0.from.first", "topN", "q-0.from.by-group", "orderBy: price desc, at; n: 3; rank: place; by: group"),
     ]
     assert made[4][3] == "place, price, group"
-    assert "add `group` to the select list" in refused(f"select item, price, place from ({inner}) where place <= 3")[0]
+    (message,) = refused(f"select item, price, place from ({inner}) where place <= 3")
+    assert "give what computes it a name in a query in parentheses" in message
 
 
 def test_the_first_row_of_a_group_needs_no_place():
@@ -806,6 +807,19 @@ def test_two_results_are_joined_and_their_pairs_have_the_keys_of_both():
     lacking = query.replace("b.bidder, ", "", 1) + "group by item, bidder) as b on a.item = b.item"
     (message,) = refused(lacking)
     assert "add `bidder` to the select list" in message
+
+
+def test_a_key_that_a_join_computes_is_selected_by_a_name_of_its_own():
+    most = "(select item, max(bidder) as most from bids group by item)"
+    right = "(select bidder, count(*) as n from bids group by bidder) as b"
+    (message,) = refused(f"select a.item, n from {most} as a left join {right} on a.most = b.bidder")
+    assert "add `a.most` to the select list" in message
+    (message,) = refused(
+        f"select a.item, lower(most) as m, n from {most} as a left join {right} on lower(most) = bidder"
+    )
+    assert "give what computes it a name in a query in parentheses, and use and select that name here" in message
+    named = f"(select item, lower(most) as m from {most}) as a"
+    assert accepted(app(f"select a.item, a.m, n from {named} left join {right} on a.m = b.bidder"))
 
 
 def test_a_result_is_not_joined_with_events():

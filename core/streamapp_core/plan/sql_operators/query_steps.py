@@ -237,8 +237,8 @@ class QuerySteps:
                 builder.refuse_as(
                     ProblemCode.CHANGES_UNSUPPORTED,
                     whole,
-                    f"these rows change, and a later one replaces the earlier one by its key: add `{column}` to the "
-                    "select list",
+                    "these rows change, and a later one replaces the earlier one by its key: "
+                    f"{_how_to_select(column, rows.scope)}",
                 )
                 raise Refused
             hidden[column] = unique(column, taken)
@@ -379,3 +379,17 @@ def _starred(node: exp.Expr, item: Item, scope: Scope) -> list[Output]:
         for one in found
         if one.name.lower() not in left_out
     ]
+
+
+def _how_to_select(stored: str, scope: Scope) -> str:
+    """Return what to write so that the select list has a column of the key."""
+    relations = scope.relations
+    for relation in relations:
+        for column in relation.columns:
+            if column.stored.lower() == stored.lower() and column.lost is None:
+                name = f"{relation.alias}.{column.name}" if relation.alias and len(relations) > 1 else column.name
+                return f"add `{name}` to the select list"
+    return (
+        f"add `{stored}` to the select list; if no source has it, this query computes it: give what computes it a name "
+        "in a query in parentheses, and use and select that name here"
+    )
