@@ -1,16 +1,20 @@
 """Joins of two streams: pairs of rows with equal keys and near event times, emitted when the second row arrives."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from streamapp_core.spec.operators import JoinType
-from streamapp_runtime.operators.join_side import JoinSide
+from streamapp_runtime.operators.join_side import CandidatePairs, JoinSide
 from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, PairCondition, equal_keys, join_keys
 from streamapp_runtime.operators.operator import BaseOperator
+from streamapp_runtime.operators.sorted_run import SortedRun
 from streamapp_runtime.operators.timely_rows import TimelyRows
 from streamapp_runtime.state.store import Store
 
+_PAIRS_AT_ONCE = 1 << 18
+"""Pairs that are looked at together: some hundred MB."""
 _EMITS_ALONE: Mapping[JoinType, Sequence[bool]] = {
     JoinType.INNER: (False, False),
     JoinType.LEFT: (True, False),
@@ -96,7 +100,7 @@ class IntervalJoin(BaseOperator):
         mine, theirs = self._sides[side], self._sides[1 - side]
         run, sorted_rows = mine.sort(rows)
         keys, pairs = join_keys(sorted_rows, self._keys[side]), []
-        for found in theirs.candidates(run, before=self._reach[1 - side], after=self._reach[side]):
+        for found in self._candidates(run, side):
             equal = equal_keys(
                 keys.take(pa.array(found.batch)),
                 join_keys(found.rows, self._keys[1 - side]).take(pa.array(found.here)),
@@ -116,6 +120,13 @@ class IntervalJoin(BaseOperator):
                 pairs.append(joined)
         mine.add(run, sorted_rows)
         return pa.concat_tables(pairs) if pairs else None
+
+    def _candidates(self, run: SortedRun, side: int) -> Iterator[CandidatePairs]:
+        """Find the rows of the other side that may match, not too many pairs at once: most may not meet a condition."""
+        for found in self._sides[1 - side].candidates(run, before=self._reach[1 - side], after=self._reach[side]):
+            for start in range(0, len(found.batch), _PAIRS_AT_ONCE):
+                pairs = slice(start, start + _PAIRS_AT_ONCE)
+                yield replace(found, batch=found.batch[pairs], here=found.here[pairs])
 
     def _usable(self, rows: pa.Table, side: int) -> pa.Table:
         """Drop rows that are late or undated, and those that can neither match nor be emitted alone."""

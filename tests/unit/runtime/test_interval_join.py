@@ -184,3 +184,11 @@ def test_keys_with_equal_hashes_are_told_apart():
     tested.take("left", [(f"left-{number}", number, 0) for number in range(size)])
     assert tested.take("right", [(f"right-{number}", number, 0) for number in range(size)]) == Counter()
     assert len(tested.advance(END_OF_TIME)) == 2 * size
+
+
+def test_of_many_pairs_of_one_key_those_that_meet_a_condition_are_found():
+    tested = Subject("full", condition=Condition("a = b + 1"))
+    tested.take("left", [("x", number, 0) for number in range(800)])
+    met = tested.take("right", [("x", number, 0) for number in range(800)])
+    assert met == Counter(("x", number + 1, 0, number, 0, 0) for number in range(799))
+    assert tested.advance(END_OF_TIME) == Counter([("x", 0, 0, None, None, 0), ("x", None, None, 799, 0, 0)])
