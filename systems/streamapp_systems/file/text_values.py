@@ -7,7 +7,9 @@ ISO 8601 asks for, and are not read.
 """
 
 import base64
+import re
 from contextlib import suppress
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +19,10 @@ _ZONE = r":\d{2}.*(Z|[+-]\d{2}(:?\d{2})?)$"
 _LONG_FRACTION = (r"(\.\d{6})\d+", r"\1")
 _UTC = pa.timestamp("us", tz="UTC")
 _NAIVE = pa.timestamp("us")
+_MOST_DIGITS = 38
+_OVERFLOWING = r"[eE]|[\d.]{39}"
+"""What texts have of which Arrow may make another decimal: an exponent, or more digits than decimals have."""
+_DECIMAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?\s*", re.ASCII)
 _TIME_OF_DAY = " 10:00:00.000000"
 _SHOWN = 80
 _FIRST, _END = np.datetime64("0000-01-01"), np.datetime64("10000-01-01")
@@ -98,6 +104,8 @@ def _parse(texts: pa.Array, to: pa.DataType) -> pa.Array:
     if pa.types.is_binary(to):
         decoded = [None if text is None else base64.b64decode(text, validate=True) for text in texts.to_pylist()]
         return pa.array(decoded, to)
+    if pa.types.is_decimal(to):
+        return _parse_decimals(texts, to)
     if not pa.types.is_timestamp(to):
         return pc.cast(texts, to)
     if to.tz is None:
@@ -106,6 +114,25 @@ def _parse(texts: pa.Array, to: pa.DataType) -> pa.Array:
         with suppress(pa.ArrowInvalid):
             return parse(texts)
     return _mixed(texts)
+
+
+def _parse_decimals(texts: pa.Array, to: pa.DataType) -> pa.Array:
+    """Read decimals; Arrow's own cast overflows in silence."""
+    overflowing = pc.fill_null(pc.match_substring_regex(texts, _OVERFLOWING), False)
+    if not pc.any(overflowing).as_py():
+        return pc.cast(texts, to)
+    rows = zip(texts.to_pylist(), overflowing.to_pylist(), strict=True)
+    exact = pa.array([_decimal(text) if careful else None for text, careful in rows], to)
+    return pc.if_else(overflowing, exact, pc.cast(pc.if_else(overflowing, None, texts), to))
+
+
+def _decimal(text: str) -> Decimal:
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(f"{shorten(text)} is no decimal")
+    value = Decimal(text.strip())
+    if value and abs(value.adjusted()) >= _MOST_DIGITS:
+        raise ValueError(f"{shorten(text)} has more than {_MOST_DIGITS} digits before or behind the point")
+    return value or Decimal(0)
 
 
 def _with_zones(texts: pa.Array) -> pa.Array:

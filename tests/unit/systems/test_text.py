@@ -2,10 +2,11 @@
 
 import datetime
 import decimal
+from contextlib import suppress
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streamapp_systems.file.text_values import format_text, parse_text
@@ -102,6 +103,31 @@ def test_empty_text_is_empty_bytes_whatever_is_beside_it(others: list[str]) -> N
 def test_what_is_no_value_of_the_type_is_refused(text: str, data_type: pa.DataType) -> None:
     with pytest.raises(ValueError, match=r".+"):
         parse_one(text, data_type)
+
+
+DIGITS = st.text("0123456789", max_size=45)
+NUMBERS = st.builds(
+    lambda sign, whole, fraction, exponent: f"{sign}{whole}{fraction}{exponent}",
+    st.sampled_from(["", "-", "+"]),
+    DIGITS,
+    st.just("") | DIGITS.map(".{}".format),
+    st.just("") | st.integers(-60, 90).map("e{}".format) | st.just("E999999999"),
+)
+
+
+@given(texts=st.lists(NUMBERS, min_size=1, max_size=3), scale=st.sampled_from([0, 2, 10, 37]))
+@example(texts=["697143987542834335141719536405259435189"], scale=0)
+@example(texts=["9E26", "1"], scale=37)
+def test_a_decimal_is_read_as_it_is_or_not_at_all(texts: list[str], scale: int) -> None:
+    to = pa.decimal128(38, scale)
+    with suppress(ValueError):
+        for text, found in zip(texts, parse_text(pa.array(texts), to).to_pylist(), strict=True):
+            assert found == (decimal.Decimal(text) if text else None)
+    for text in texts:
+        with suppress(ArithmeticError), decimal.localcontext(prec=100):
+            exact = decimal.Decimal(text)
+            if abs(exact) < 10 ** (38 - scale) and exact == exact.quantize(decimal.Decimal(1).scaleb(-scale)):
+                assert parse_one(text, to) == exact
 
 
 def test_decimals_keep_every_digit() -> None:
