@@ -9,6 +9,8 @@ import typer
 from rich.text import Text
 
 from streamapp_cli.consoles import new_console
+from streamapp_core.schema_files import embed_schema_files
+from streamapp_core.spec.yaml_document import DocumentError
 
 USAGE = 2
 
@@ -21,6 +23,21 @@ def read_text(path: Path) -> str:
         exit_with_error(f"{path}: {error.strerror}")
     except UnicodeDecodeError as error:
         exit_with_error(f"{path}: no UTF-8 text: {error}")
+
+
+def read_app_text(path: Path) -> str:
+    """Read the text of an app, with the schemas that it names files of, or end the program."""
+    try:
+        return embed_schema_files(read_text(path), lambda name: _schema_text(path.parent / name))
+    except DocumentError as error:
+        exit_with_error(f"{path}: {error}")
+
+
+def _schema_text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
 
 
 def read_json(path: Path) -> object:

@@ -1,4 +1,4 @@
-"""The command line: `streamapp` with its commands `plan`, `diff`, `test`, `run`, `peek`, `verify` and `schema`.
+"""The command line: `streamapp` with its commands.
 
 Commands import what they need when they are called, so that planning starts no data libraries.
 """
@@ -228,6 +228,17 @@ def verify(
         from streamapp_cli.verify_command import verify_app
 
     raise typer.Exit(verify_app(file, state_dir=state_dir))
+
+
+@app.command(short_help="Print an app as one resource for Kubernetes, with the texts of its schema files.")
+def bundle(file: AppFile) -> None:
+    """Print an app as one resource (JSON) with the texts of the schema files that it names: `... | kubectl apply -f -`.
+
+    Exit codes: 0 printed, 1 it has problems, 2 the file can't be read.
+    """
+    from streamapp_cli.bundle_command import bundle_app
+
+    raise typer.Exit(bundle_app(file))
 
 
 @app.command(short_help="Print the JSON schema of StreamApp files, for editors.")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from streamapp_cli.app_files import exit_with_error, read_json, read_text
+from streamapp_cli.app_files import exit_with_error, read_app_text, read_json, read_text
 from streamapp_core.deployment.spec_defaults import merge_defaults, parse_defaults
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel
 from streamapp_core.job_model.job_model_errors import JobModelTooNewError
@@ -36,7 +36,7 @@ _PROCESSORS = TypeAdapter(Mapping[str, ProcessorModel])
 def read_app(path: Path) -> ParsedApp:
     """Read a StreamApp, or end the program if the file has none; one with problems is read as far as possible."""
     try:
-        return parse_text(read_text(path))
+        return parse_text(read_app_text(path))
     except DocumentError as error:
         exit_with_error(f"{path}: {error}")
 
@@ -48,7 +48,7 @@ def read_completed_app(path: Path, defaults: Path) -> tuple[ParsedApp, Mapping[s
     except (DocumentError, ValueError) as error:
         exit_with_error(f"{defaults}: {error}")
     try:
-        document, duplicates = read_document(read_text(path))
+        document, duplicates = read_document(read_app_text(path))
         taken: Mapping[str, Any] = {}
         if isinstance(document, dict) and isinstance(document.get("spec"), dict):
             spec, taken = merge_defaults(below, document["spec"])

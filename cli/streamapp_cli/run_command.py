@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from streamapp_cli.app_files import exit_with_error, read_text
+from streamapp_cli.app_files import exit_with_error, read_app_text
 from streamapp_cli.command_options import Host, RunOutput
 from streamapp_cli.run_printer import JsonPrinter, RunPrinter, TextPrinter
 from streamapp_cli.signals import interrupts
@@ -36,7 +36,7 @@ def run_here(
         exit_with_error("--delete-outputs goes with --fresh: a run that continues needs its outputs as they are")
     if master is not None and host is not Host.SPARK:
         exit_with_error(f"--master is a cluster of Spark, and --host {host} is none: leave one of them out")
-    text = read_text(file)
+    text = read_app_text(file)
     try:
         parsed = parse_text(text)
     except DocumentError as error:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from streamapp_cli.app_files import exit_with_error, read_text
+from streamapp_cli.app_files import exit_with_error, read_app_text, read_text
 from streamapp_cli.consoles import new_console
 from streamapp_cli.junit_report import junit_xml
 from streamapp_cli.print_problems import print_problems
@@ -59,7 +59,7 @@ def run_app_tests(
 
 def _prepare(file: Path, tests: Path, circumstances: Sequence[Circumstances]) -> tuple[PreparedTest, ...] | None:
     """Read the app and its tests; print the problems there are, and return None then."""
-    text = read_text(file)
+    text = read_app_text(file)
     try:
         parsed = parse_text(text)
         document, _ = read_document(text)

@@ -9,13 +9,15 @@ from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.debezium_envelopes import envelope_schema
 from streamapp_core.plan.message_schemas import (
     message_streams,
+    missing_file_problem,
     no_schema_problem,
     schema_problem,
     superfluous_option,
+    unreadable_schema_problem,
     unwritable_problems,
 )
 from streamapp_core.plan.row_schemas import RowFlow
-from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.problems import Problem
 from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import StreamChanges, StreamFormat, StreamSpec
 
@@ -35,11 +37,13 @@ def check_avro(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
 def _check_input(
     graph: Graph, name: str, stream: StreamSpec, schema: Schema | None, *, registered: bool
 ) -> Iterator[Problem]:
-    path, text = f"spec.streams.{name}", stream.avro.record_schema
+    text, file = stream.avro.record_schema, stream.avro.schema_file
     if stream.avro.record_name is not None:
         yield superfluous_option(name, ("avro", "recordName"), f"`{name}` is read, and its records have names already")
     if text is None:
-        if not registered:
+        if file is not None:
+            yield missing_file_problem(name, "avro", file)
+        elif not registered:
             yield no_schema_problem(graph, name, "avro")
         for mismatch in () if schema is None else find_unreadable(schema):
             yield schema_problem(name, mismatch, "Avro")
@@ -47,10 +51,10 @@ def _check_input(
     try:
         record = parse_avro_schema(text)
     except AvroSchemaError as error:
-        yield Problem(path=f"{path}.avro.schema", code=ProblemCode.INVALID_SPEC, message=str(error))
+        yield unreadable_schema_problem(name, "avro", file, error)
         return
     for mismatch in () if schema is None else find_mismatches(record, schema):
-        yield schema_problem(name, mismatch, "`avro.schema`")
+        yield schema_problem(name, mismatch, f"`{file or 'avro.schema'}`")
 
 
 def _check_output(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) -> Iterator[Problem]:

@@ -7,13 +7,15 @@ from google.protobuf.descriptor import Descriptor
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.message_schemas import (
     message_streams,
+    missing_file_problem,
     no_schema_problem,
     schema_problem,
     superfluous_option,
+    unreadable_schema_problem,
     unwritable_problems,
 )
 from streamapp_core.plan.row_schemas import RowFlow
-from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.problems import Problem
 from streamapp_core.protobuf.proto_columns import find_mismatches, find_unreadable
 from streamapp_core.protobuf.proto_files import ProtoError, compile_proto, find_message
 from streamapp_core.protobuf.proto_writing import find_unwritable
@@ -44,9 +46,11 @@ def check_protobuf(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
 def _check_input(
     graph: Graph, name: str, stream: StreamSpec, schema: Schema | None, *, registered: bool
 ) -> Iterator[Problem]:
-    path, options = f"spec.streams.{name}", stream.protobuf
+    options, file = stream.protobuf, stream.protobuf.schema_file
     if options.message_schema is None:
-        if not registered:
+        if file is not None:
+            yield missing_file_problem(name, "protobuf", file)
+        elif not registered:
             yield no_schema_problem(graph, name, "protobuf")
         if options.imports:
             yield superfluous_option(
@@ -58,10 +62,10 @@ def _check_input(
     try:
         message = declared_message(options)
     except ProtoError as error:
-        yield Problem(path=f"{path}.protobuf.schema", code=ProblemCode.INVALID_SPEC, message=str(error))
+        yield unreadable_schema_problem(name, "protobuf", file, error)
         return
     for mismatch in () if schema is None else find_mismatches(message, schema):
-        yield schema_problem(name, mismatch, "`protobuf.schema`")
+        yield schema_problem(name, mismatch, f"`{file or 'protobuf.schema'}`")
 
 
 def _check_output(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from streamapp_core.avro.avro_schema import AvroSchemaError, parse_avro_schema
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.check_protobuf import declared_message
 from streamapp_core.plan.joined_columns import missing_column
+from streamapp_core.plan.message_schemas import unreadable_schema_problem
 from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.problems import ProblemCode
 from streamapp_core.protobuf.proto_columns import columns_of_message
@@ -51,7 +52,7 @@ def _read_schema(graph: Graph, name: str, stream: StreamSpec, collector: Problem
     if stream.stream_schema is not None:
         schema = collector.parse(f"{path}.schema", stream.stream_schema)
     elif _is_described(stream) and name not in graph.senders:
-        schema = _described_columns(path, stream, collector)
+        schema = _described_columns(name, stream, collector)
     elif name in graph.readers:
         schema = None
         collector.add(
@@ -68,20 +69,23 @@ def _read_schema(graph: Graph, name: str, stream: StreamSpec, collector: Problem
 
 def _is_described(stream: StreamSpec) -> bool:
     """Return whether the spec has the schema of a stream's values, and they are rows; envelopes have other columns."""
-    texts = {
-        StreamFormat.AVRO: stream.avro.record_schema,
-        StreamFormat.PROTOBUF: stream.protobuf.message_schema,
+    given = {
+        StreamFormat.AVRO: (stream.avro.record_schema, stream.avro.schema_file),
+        StreamFormat.PROTOBUF: (stream.protobuf.message_schema, stream.protobuf.schema_file),
     }
-    return texts.get(stream.format) is not None and stream.changes is not StreamChanges.DEBEZIUM
+    return given.get(stream.format, (None, None)) != (None, None) and stream.changes is not StreamChanges.DEBEZIUM
 
 
-def _described_columns(path: str, stream: StreamSpec, collector: ProblemCollector) -> Schema | None:
+def _described_columns(name: str, stream: StreamSpec, collector: ProblemCollector) -> Schema | None:
+    """Return the columns of a stream's schema; None if it is none, or in a file that nobody could read."""
     try:
         if stream.format is StreamFormat.PROTOBUF:
-            return columns_of_message(declared_message(stream.protobuf))
-        return columns_of_avro(parse_avro_schema(stream.avro.record_schema or ""))
+            text, file = stream.protobuf.message_schema, stream.protobuf.schema_file
+            return None if text is None else columns_of_message(declared_message(stream.protobuf))
+        text, file = stream.avro.record_schema, stream.avro.schema_file
+        return None if text is None else columns_of_avro(parse_avro_schema(text))
     except (AvroSchemaError, ProtoError, SchemaError) as error:
-        collector.add(f"{path}.{stream.format}.schema", ProblemCode.INVALID_SPEC, str(error))
+        collector.problems.append(unreadable_schema_problem(name, stream.format, file, error))
         return None
 
 

@@ -40,6 +40,24 @@ def no_schema_problem(graph: Graph, name: str, field: str) -> Problem:
     )
 
 
+def unreadable_schema_problem(name: str, field: str, file: str | None, error: Exception) -> Problem:
+    """Return the problem of a schema that is none, or is not supported; `file` is that which it stands in."""
+    path = f"spec.streams.{name}.{field}"
+    if file is None:
+        return Problem(path=f"{path}.schema", code=ProblemCode.INVALID_SPEC, message=str(error))
+    return Problem(path=f"{path}.schemaFile", code=ProblemCode.INVALID_SPEC, message=f"{file}: {error}")
+
+
+def missing_file_problem(name: str, field: str, file: str) -> Problem:
+    """Return the problem of a stream whose schema stands in a file that nobody could read; `field` has its options."""
+    return Problem(
+        path=f"spec.streams.{name}.{field}.schemaFile",
+        code=ProblemCode.INVALID_SPEC,
+        message=f"the text of `{file}` is not here: it is a file in UTF-8, named from the folder of the app; for "
+        "Kubernetes, `streamapp bundle APP.yaml` writes a resource that has it as `schema`",
+    )
+
+
 def sent_schemas(graph: Graph, rows: RowFlow, name: str) -> list[Schema]:
     """Return the columns of the rows that are sent to an output, each once."""
     sent = [rows.schemas.get(sender.inputs[0]) for sender in graph.senders.get(name, ())]

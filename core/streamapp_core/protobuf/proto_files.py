@@ -96,6 +96,15 @@ def compile_proto(text: str, imports: tuple[tuple[str, str], ...] = ()) -> FileD
     return pool.FindFileByName(name)
 
 
+def imported_files(text: str) -> tuple[str, ...]:
+    """Return the names of the files that one imports, but for those that come with every compiler.
+
+    Raises:
+        ProtoError: it is none.
+    """
+    return tuple(name for name, _ in _imports(_parse("the schema", text)) if name not in _STANDARD)
+
+
 def find_message(file: FileDescriptor, name: str | None) -> Descriptor:
     """Return the message of a name, with its package or without; without a name the only one that stands on top.
 

@@ -116,6 +116,12 @@ class CsvOptions(SpecModel):
     header: Annotated[bool, Field(description="Whether the first line of a file has the names of the columns.")] = True
 
 
+_SCHEMA_FILE = (
+    "The file that `schema` is the text of, relative to the app's file. The command line reads it; a resource for "
+    "Kubernetes has the text: `streamapp bundle`."
+)
+
+
 class AvroOptions(SpecModel):
     """The schema of records of Avro."""
 
@@ -127,6 +133,7 @@ class AvroOptions(SpecModel):
             description="The schema that records were written with, as JSON; without one, a registry has it.",
         ),
     ] = None
+    schema_file: Annotated[Text | None, Field(description=_SCHEMA_FILE)] = None
     record_name: Annotated[
         str | None,
         Field(
@@ -148,6 +155,7 @@ class ProtobufOptions(SpecModel):
             description="The text of the `.proto` file that has the message; without one, a registry has it.",
         ),
     ] = None
+    schema_file: Annotated[Text | None, Field(description=_SCHEMA_FILE)] = None
     imports: Annotated[
         dict[Annotated[str, Field(max_length=255)], Annotated[str, Field(max_length=65_536)]],
         Field(max_length=50, description="The texts of the files that it imports, by the names that it imports."),
