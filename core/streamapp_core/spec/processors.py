@@ -82,7 +82,7 @@ class DriverSpec(SpecModel):
 
 
 class RestartPolicy(SpecModel):
-    """The backoff before a dead driver is restarted: `backoff`, `factor` times longer each time, up to `max`."""
+    """The backoff before a driver that dies again is restarted: each `factor` times longer, from `backoff` to `max`."""
 
     backoff: Duration = "5s"  # type: ignore[assignment]
     factor: Annotated[

@@ -1,4 +1,7 @@
-"""Restarts of drivers that died: after a backoff that grows, with jitter, up to a maximum (docs/operator.md)."""
+"""Restarts of drivers that died: at once, then after a backoff that grows, with jitter, up to a maximum.
+
+The kubelet restarts containers in the same way (docs/operator.md).
+"""
 
 import hashlib
 from dataclasses import dataclass
@@ -51,7 +54,8 @@ def assess_death(
     at = _ended_at(pod, missing_since)
     began = launch.at if pod is None else (pod.started_at or launch.at)
     attempt = 1 if at - began >= timedelta(milliseconds=policy.reset_after) else launch.attempt + 1
-    restart_at = at + _backoff(policy, attempt, f"{uid}/{launch.epoch}")
+    backoff = _backoff(policy, attempt, f"{uid}/{launch.epoch}")
+    restart_at = max(at, launch.at + backoff) if attempt == 1 else at + backoff
     used_up = policy.max_restarts is not None and attempt > policy.max_restarts
     return DriverDeath(
         at=at, message=_message(launch, pod), attempt=attempt, restart_at=None if used_up else restart_at

@@ -105,7 +105,7 @@ def _failures(observed: Observed, active: ActiveSpec, driver: DriverDecision, la
         problem = pod.problem if pod.epoch == launch.epoch and pod.active else None
         if problem is not None and problem.reason not in PASSING:
             yield _Failure(at=pod.created_at + _STUCK_TIMEOUT, reason=problem.message)
-    if driver.state is DriverState.LAUNCHING and observed.memory.refused_epoch == launch.epoch:
+    if driver.reuse_epoch:
         yield _Failure(at=began + _STUCK_TIMEOUT, reason=observed.memory.refusal or "its pod is refused")
 
 

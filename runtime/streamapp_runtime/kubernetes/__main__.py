@@ -36,7 +36,7 @@ from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 
 _FAILED_EXIT_CODE = 1
-_START = "the start of the driver"
+_START, _HOST_START = "the start of the driver", "the start of Spark"
 _TERMINATION_LOG = Path("/dev/termination-log")
 """The kubelet shows what is written there as the reason of the pod's end, in place of the end of its log."""
 
@@ -81,7 +81,7 @@ def _drive(environment: DriverEnvironment, api: KubernetesApi, draining: threadi
         return ProgressReporter(store, follower.read_launched().launch.run_id, environment.epoch, now)
 
     def make_host(channel: DriverChannel, app: StreamApp, launch: Launch) -> KubernetesHost:
-        secret = waits.call(_START, lambda: _create_secret(api, environment, pod))
+        secret = waits.call(_HOST_START, lambda: _create_secret(api, environment, pod))
         return KubernetesHost(channel, app, environment, launch, secret)
 
     launched = LaunchedEpoch(

@@ -1,6 +1,7 @@
 """One epoch of an app on Kubernetes, on any host: from the launch that the Kubernetes operator wrote to its end."""
 
 import threading
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +49,7 @@ class ExecutorHost(ProcessorHost, Executors, Protocol):
 
 
 class MakeExecutorHost(Protocol):
-    """Makes the host of an epoch, once it is known that the epoch can start."""
+    """Makes the host of an epoch, while what was there before it is fenced: executors take long to come."""
 
     def __call__(self, channel: DriverChannel, app: StreamApp, launch: Launch) -> ExecutorHost:
         """Make a host for the processors of a launched app, which report to a channel."""
@@ -111,25 +112,25 @@ class LaunchedEpoch:
         launched = self.waits.call(_START, self.follower.read_launched)
         self.waits.call(_START, lambda: self.reporter.phase(DriverPhase.STARTING))
         run = plan_launched(launched, model)
+        app, threads, clock = run.plan.app, self.context.threads, self.context.clock.monotonic
+        registry = ReportRegistry(clock)
+        starting = threads.start("host", lambda: self.make_host(registry, app, launched.launch))
+        self.handles.callback(self._close_host, starting)
         record = self.waits.call(_START, lambda: start_epoch(launched, run, self.store, self.context))
-        registry = ReportRegistry(self.context.clock.monotonic)
-        app = run.plan.app
         epoch = Epoch(
             run=run,
             record=record,
             text=launched.text,
             state_folder=str(self.state_folder / run_state_path(app.metadata, record.run_id)),
-            started=self.context.clock.monotonic(),
+            started=clock(),
             stop_seconds=_STOP_SECONDS,
             timeouts=TIMEOUTS,
         )
         authority = RunAuthority(record, run.plan, self.store, self.context, check=self.follower.check)
-        threads, clock = self.context.threads, self.context.clock.monotonic
         progress = KubernetesProgressListener(
             self.reporter, self.lease, self.health, outages=self.outages, threads=threads, clock=clock
         )
-        host = self.make_host(registry, app, launched.launch)
-        self.handles.callback(host.close)
+        host = self.waits.wait(starting)
         job_models = FollowedJobModels(
             launched, self.follower, host, outages=self.outages, threads=threads, clock=clock
         )
@@ -145,6 +146,12 @@ class LaunchedEpoch:
         completed, run = msgspec.structs.replace(final.record, summary=final.summary), final.run
         self.waits.call(_END, lambda: complete_run(completed, run, self.store, self.context, TIMEOUTS))
         return True
+
+    def _close_host(self, starting: Future[ExecutorHost]) -> None:
+        """Close the host that was started, if it has started."""
+        self.context.threads.wait([starting], None)
+        if starting.exception() is None:
+            starting.result().close()
 
     def _first_model(self) -> JobModel | None:
         """Wait for the job model of this epoch, which is written right after the pod is created; None: stop instead."""

@@ -1,6 +1,7 @@
 """Calls that the start or the end of an epoch needs: made again while the API server or a system is away."""
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import TypeVar
 
 from streamapp_runtime.driver.retry_tracker import RetryTracker
@@ -39,7 +40,7 @@ class OutageWaits:
         systems = RetryTracker(self._timeouts, self._clock.monotonic)
         while True:
             try:
-                answer = self._make(purpose, call)
+                answer = self.wait(self._threads.start(purpose.replace(" ", "-"), call))
             except ServerUnavailableError as error:
                 self._sleep(self._outages.note_failure(purpose, error))
             except OUTAGES as error:
@@ -48,8 +49,8 @@ class OutageWaits:
                 self._outages.note_answer(purpose)
                 return answer
 
-    def _make(self, purpose: str, call: Callable[[], _Answer]) -> _Answer:
-        answer = self._threads.start(purpose.replace(" ", "-"), call)
+    def wait(self, answer: Future[_Answer]) -> _Answer:
+        """Wait for what was begun, and return its answer."""
         while not answer.done():
             self._threads.wait([answer], _TURN_SECONDS)
             self._health.turn(None, ready=False)

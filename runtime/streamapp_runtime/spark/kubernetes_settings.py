@@ -7,6 +7,7 @@ from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import NotSupported
 from streamapp_runtime.spark.app_properties import app_properties
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
+from streamapp_runtime.spark.local_session import WORKER_DAEMON
 from streamapp_runtime.spark.pod_memory import HEAP_MEBIBYTES, overhead
 
 _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
@@ -25,6 +26,7 @@ _FIXED_SETTINGS = {
     "spark.kubernetes.driver.service.deleteOnTermination": "false",  # not Spark's to delete
     "spark.kubernetes.executor.deleteOnTermination": "true",
     "spark.network.timeoutInterval": "15s",
+    "spark.python.daemon.module": WORKER_DAEMON,
     "spark.python.task.killTimeout": "500ms",
     "spark.python.worker.reuse": "false",
     "spark.speculation": "false",

@@ -22,8 +22,10 @@ MASTER_VARIABLE = "STREAMAPP_SPARK_MASTER"
 """Environment variable: another master of this machine. With `local-cluster[2,1,1024]` processors run in two executors,
 which are processes of their own."""
 
+WORKER_DAEMON = "streamapp_runtime.spark.worker_daemon"
+"""The module from which Spark forks Python workers."""
+
 _LOOPBACK = "127.0.0.1"
-_DAEMON = "streamapp_runtime.spark.worker_daemon"
 
 _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """JVMs only hold the workers: rows never pass through them, so they should start fast and stay small."""
@@ -33,7 +35,7 @@ _WORKERS = {
     "spark.speculation": "false",
     "spark.dynamicAllocation.enabled": "false",
     "spark.task.maxFailures": "1",
-    "spark.python.daemon.module": _DAEMON,
+    "spark.python.daemon.module": WORKER_DAEMON,
     "spark.python.worker.reuse": "false",
     "spark.python.task.killTimeout": "500ms",
     "spark.executor.memory": "512m",

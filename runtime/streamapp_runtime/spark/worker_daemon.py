@@ -9,6 +9,7 @@ import gc
 import pyspark.worker  # noqa: F401 - what a worker runs
 from pyspark.daemon import manager
 
+import streamapp_runtime.spark.executor_binding
 import streamapp_runtime.spark.spark_host  # noqa: F401 - what it calls
 
 if __name__ == "__main__":

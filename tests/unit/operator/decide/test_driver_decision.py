@@ -136,9 +136,10 @@ class TestDeaths:
 
     def test_the_backoff_of_a_pod_that_is_gone_begins_when_that_was_noticed(self):
         memory = AppMemory(driver_missing_since=NOW - timedelta(minutes=1))
-        assert decided(active()).state is DriverState.BACKING_OFF
-        assert decided(active()).missing_since == NOW
-        assert decided(active(), memory=memory).launch_cause is LaunchCause.DRIVER_DIED
+        spec = active(launch=launch(attempt=1))
+        assert decided(spec).state is DriverState.BACKING_OFF
+        assert decided(spec).missing_since == NOW
+        assert decided(spec, memory=memory).launch_cause is LaunchCause.DRIVER_DIED
 
     def test_a_driver_whose_restarts_are_used_up_has_failed(self):
         spec = active(resource(restartPolicy={"maxRestarts": 0}), launched=resource())

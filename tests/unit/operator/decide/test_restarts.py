@@ -29,10 +29,16 @@ def wait(attempt, uid="u", epoch=1):
     return (assess_death(launch(attempt, epoch), None, NOW, POLICY, uid).restart_at - NOW).total_seconds()
 
 
-@given(st.integers(0, 10_000), st.text(max_size=5), st.integers(1, 10_000))
+@given(st.integers(1, 10_000), st.text(max_size=5), st.integers(1, 10_000))
 def test_waits_grow_to_the_cap_and_stay_near_it(attempt, uid, epoch):
     expected = min(5 * 2**attempt, 300)
     assert expected * 0.8 <= wait(attempt, uid, epoch) <= expected * 1.2
+
+
+def test_the_first_death_is_mended_at_once_unless_the_driver_has_only_just_begun():
+    assert wait(0) == 0
+    young = assess_death(launch(age=timedelta(seconds=1)), None, NOW, POLICY, "u").restart_at - NOW
+    assert timedelta(seconds=3) <= young <= timedelta(seconds=5)
 
 
 def test_apps_that_die_together_come_back_apart():
