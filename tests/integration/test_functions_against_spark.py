@@ -236,6 +236,12 @@ regexp_replace(word, '\\b(\\p{L})', '<$1>'); s rlike '\\ba\\b'; regexp_extract(w
 regexp_count(concat(s, word), '\\b.'); regexp_replace(concat(s, 'é'), 'a\\b', '#', 2)
 regexp_substr(word, '\\b[^a]+\\b'); regexp_extract_all(concat(word, s), '\\b(.)')
 regexp_instr(concat(s, '\r\n'), '\\s$'); regexp_extract(s, '(b?\\s)$')
+regexp_replace(s, '[^\\x00-\\x7F]+', '?'); regexp_replace(concat(s, '\u001b[31m'), '\\e\\[[0-9,]*m', '')
+s rlike '(?i)\\x41\\u0062'
+regexp_replace(concat(s, '\u2003\u2028'), '\\h', '_'); regexp_replace(concat(s, '\u2028'), '[\\v]', '_')
+split(s, '\\H')
+regexp_count(s, '\\V'); regexp_replace(s, '\\Qa.b\\E|\\Q%\\E', '!'); s rlike '\\A[\\Q[a\\E]'
+regexp_extract(s, '\\x{1F642}(.)', 1)
 s rlike '\\p{Lu}'; regexp_replace(s, '[\\p{L}\\p{Nd}]+', '#'); regexp_replace(s, '\\P{L}', ''); split(s, '')
 'it''s'; length(''''); "a""b"; concat('a' , '''b'''); s like '%''%'
 """

@@ -6,14 +6,23 @@ Java folds letters of ASCII only), the text is translated.
 """
 
 import re
+import sys
 
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.regex import END, LINE_ENDS, MARK, Regex
 
 MAX_REPEAT = 255
 """The most that {m,n} may ask for; RE2 writes repetitions out, so those inside of others multiply."""
+MAX_BOUNDS = 20
+r"""The most `\b` of one alternative: each makes the text that is searched longer, at every word."""
 
-_CLASSES = {"d": "0-9", "w": "a-zA-Z0-9_", "s": r" \t\n\x0b\f\r"}
+_CLASSES = {
+    "d": "0-9",
+    "w": "a-zA-Z0-9_",
+    "s": r" \t\n\x0b\f\r",
+    "h": r" \t\x{a0}\x{1680}\x{180e}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}",
+    "v": r"\n\x0b\f\r\x{85}\x{2028}\x{2029}",
+}
 _POSIX = {
     "Lower": "a-z",
     "Upper": "A-Z",
@@ -54,7 +63,9 @@ _CATEGORIES = frozenset(
 _FLAGS = re.compile(r"\(\?([is]{1,2})\)")
 _HAS_BOUNDS = re.compile(r"(?:[^\\]|\\[^b])*\\b", re.DOTALL)
 _NAMED = re.compile(r"\?<([a-zA-Z][a-zA-Z0-9]*)>")
-_CONTROLS = {"t": r"\t", "n": r"\n", "r": r"\r", "f": r"\f"}
+_CODED = re.compile(r"x([0-9a-fA-F]{2})|x\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})")
+_QUOTED = re.compile(r"(\\[^Q])|\\Q(.*?)(?:\\E|\Z)", re.DOTALL)
+_CONTROLS = {"t": r"\t", "n": r"\n", "r": r"\r", "f": r"\f", "a": r"\x{7}", "e": r"\x{1b}"}
 _CONTROL_CODES = {r"\t": 9, r"\n": 10, r"\r": 13, r"\f": 12}
 _SPECIAL = frozenset("\\.[]{}()*+?^$|")
 
@@ -65,9 +76,9 @@ def translated(pattern: str) -> Regex:
     Raises:
         Refusal: It is none, or uses what RE2 lacks or reads differently.
     """
-    reader = _Reader(pattern)
+    reader = _Reader(_QUOTED.sub(lambda part: part[1] or "".join(map(_escaped, part[2])), pattern))
     text, empty = reader.alternatives(0)
-    if reader.position < len(pattern):
+    if reader.peek():
         raise reader.refused("an unmatched )")
     return Regex(text, reader.groups, reader.ends, empty, reader.bounds, reader.before_end)
 
@@ -131,10 +142,10 @@ class _Reader:
 
     def repeated(self, depth: int) -> tuple[str, bool]:
         start = self.peek()
-        if start == "^":
+        if start == "^" or self.pattern.startswith(r"\A", self.position):
             if self.bounds:
                 raise self.refused(r"a ^ behind a \b")
-            self.position += 1
+            self.position += 1 + (start == "\\")
             self._no_repetition()
             return r"\A", True
         if start == "$":
@@ -147,6 +158,8 @@ class _Reader:
         if self.pattern.startswith(r"\b", self.position):
             self.position += 2
             self.bounds += 1
+            if self.bounds > MAX_BOUNDS:
+                raise self.refused(rf"more than {MAX_BOUNDS} \b in a row")
             self._no_repetition()
             return self.mark, True
         repeats = self.repeats
@@ -198,10 +211,15 @@ class _Reader:
         if character in _SPECIAL:
             self.position -= 1
             raise self.refused(f"a misplaced {character}")
+        return self._itself(character)
+
+    def _itself(self, character: str) -> str:
         other = self._other_case(character, character)
         return f"[{character}{other}]" if other else _literal(character)
 
     def _escape(self) -> str:
+        if coded := self._coded():
+            return self._itself(coded)
         character = self.take()
         if character.lower() in _CLASSES:
             return self._members(_CLASSES[character.lower()], negated=character.isupper())
@@ -212,6 +230,15 @@ class _Reader:
         if character.isascii() and not character.isalnum():
             return _literal(character)
         raise self.refused(f"the unsupported \\{character}")
+
+    def _coded(self) -> str:
+        r"""Read the code of a character, as in `x41` or `u00e9`; nothing if there is none."""
+        coded = _CODED.match(self.pattern, self.position)
+        code = int(coded[1] or coded[2] or coded[3], 16) if coded else 0xD800
+        if not coded or code > sys.maxunicode or 0xD800 <= code < 0xE000:  # noqa: PLR2004 - half a character
+            return ""
+        self.position = coded.end()
+        return chr(code)
 
     def _members(self, members: str, *, negated: bool) -> str:
         return f"[^{members}{self.mark}]" if negated else f"[{members}]"
@@ -264,6 +291,8 @@ class _Reader:
             raise self.refused(f"a {character} in [..]; write \\{character}")
         if character != "\\":
             return _literal(character)
+        if coded := self._coded():
+            return _literal(coded)
         character = self.take()
         if character in _CLASSES:
             return _CLASSES[character]
@@ -308,6 +337,10 @@ class _Reader:
     def _no_repetition(self) -> None:
         if self.peek() and self.peek() in "*+?{":
             raise self.refused(f"an unsupported {self.peek()} after a repetition or ^")
+
+
+def _escaped(character: str) -> str:
+    return f"\\{character}" if character.isascii() and not character.isalnum() else character
 
 
 def _literal(character: str) -> str:

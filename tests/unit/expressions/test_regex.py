@@ -12,7 +12,9 @@ from streamapp_core.expressions.regex_translation import translated
 from streamapp_core.schema import parse_schema
 from streamapp_runtime.sql_engine import SqlEngine
 
-ATOMS = st.sampled_from(["a", "b", r"\d", r"\w", ".", "[a-c]", "[^x]", "[^&]", "[&a]", r"\.", "-", "é"])
+ATOMS = st.sampled_from(
+    ["a", "b", r"\d", r"\w", ".", "[a-c]", "[^x]", "[^&]", "[&a]", r"\.", "-", "é", r"\x61", r"[^\u0061]"]
+)
 PATTERNS = st.recursive(
     ATOMS,
     lambda inner: st.one_of(
@@ -51,16 +53,24 @@ def test_a_dollar_matches_before_a_last_line_end():
 
 UNSUPPORTED = r"""( ) a) [ [] [a *a a** a*+ a{ a{2,1} a{1000} (a{9}){9} (a*)* (a|)+ a(?i)a (?=a) (?<n>a)(?<n>b) \b*
 (?i)\p{Lower} (?m)a (?si)(?i)a (a)\1 \p{Foo} (?i)\p{Lu} [\p{L}-a] \p \p{ [\p{Punct}-a] \ a$b (a$) ^* [a&&b] [&&a] [[a]]
-[z-a] [\d-z] \B a\Bb \b^a \b(^a) (\b|a)^b a|(?:b|\b)c?^"""
+[z-a] [\d-z] \x6 \u006 \ud83d [\x{110000}] \B a\Bb \b^a \b(^a) (\b|a)^b a|(?:b|\b)c?^"""
 
 
 @pytest.mark.parametrize(
     "pattern",
-    [*UNSUPPORTED.split(), "(" * 30 + ")" * 30],
+    [*UNSUPPORTED.split(), "(" * 30 + ")" * 30, r"\ba\b" * 11],
 )
 def test_what_re2_lacks_or_reads_differently_is_refused(pattern):
     with pytest.raises(Refusal, match="pattern"):
         translated(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern, same", [(r"\Qa.b\E+", r"a\.b+"), (r"[\Q^-]\E]", r"[\^\-\]]"), (r"\\Q", r"\x{5c}Q"), (r"a\Q(", r"a\("),
+                      (r"\A\x5b\e", r"^\[\u001b"), (r"(?i)\x{1f600}\x61", "(?i)😀a")],
+)  # fmt: skip
+def test_one_pattern_is_written_in_several_ways(pattern, same):
+    assert translated(pattern) == translated(same)
 
 
 @given(st.text("ab()[]{}|*+?^$\\-.,12dw", max_size=15))

@@ -13,7 +13,7 @@ from streamapp_core.expressions.functions.strings import consuming
 from streamapp_core.expressions.growth import MAX_ELEMENTS, SHORT, bounded, size, varies
 from streamapp_core.expressions.kernels import COMMON_PLACES, FIRST_PLACES, MISSING_PLACES, OVERLAP, Kernel
 from streamapp_core.expressions.regex_translation import MAX_REPEAT
-from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, common_number
+from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, common_number, common_type
 from streamapp_core.expressions.typed_sql import Value, bound, cast, one_zero, text
 from streamapp_core.schema import BIGINT, BOOLEAN, INT, STRING, VOID, DataType, TypeKind
 
@@ -165,7 +165,8 @@ def _contains(array: Value, value: Value) -> Value:
             f"WHEN {nulls} THEN NULL ELSE false END"
         )
 
-    return Value(BOOLEAN, bound(_with_value(array, value), write))
+    common = common_type([element_type(comparable(array)), value.type], texts=False) or VOID
+    return Value(BOOLEAN, bound([converted(array, array_of(common)), converted(value, common)], write))
 
 
 def _position(array: Value, value: Value) -> Value:
