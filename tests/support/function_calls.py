@@ -29,7 +29,9 @@ st.a; st.B; st.c; st.c[0]; st.`d e`; st.`d e`.f; ast.a; ast.b[0]; ast[0].a; ast[
 ars[tiny]; ars[b]; aa[0][1]; aa[1]; mp['a']; mp.a; mp[s2]; mp['nope']; mi[1]; mi[i2]; mi[1].a; mi[2.0].a; (st).a
 ard[0]; array(i, b)[1]; array(1, i, 2.5); array(s, i); array(st, null); array(null, i); array(dt, ts)
 array(ars, array())
-array(ard, arr); struct(i, s as t, 3); struct(st.a, arr); struct(arr[0]); struct(ast[0].b); struct(i + 1).col1
+struct((i), mp['a'], (st).b, st['c'], mi[1], mp[r'\x']); arrays_zip(ast.a, (arr), st['c'], array(1))
+struct(+i); +num; transform(aa, x -> arrays_zip(x, arr)); array(ard, arr)
+struct(i, s as t, 3); struct(st.a, arr); struct(arr[0]); struct(ast[0].b); struct(i + 1).col1
 named_struct('a', i, 'b', array(s)).b; array(struct(1, 2)).col1; if(t, st, null); if(t, arr, ard)
 coalesce(arr, array())
 coalesce(mp, map()); case when t then arr when t2 then array(2.5) end; nvl(ars, array('x', null)); nvl(mi, map(1, null))
@@ -276,8 +278,8 @@ size(arr); size(mp); size(null); cardinality(aa); array_size(ars); array_contain
 array_contains(ars, s); array_contains(ard, 0.0D); array_contains(ard, d); array_contains(aa, arr)
 array_contains(ard, 0.5); array_contains(array(m, 1.25), fine); array_contains(array(m), g)
 array_contains(array(dt), ts); array_contains(arr, b2); array_position(arr, i2); array_position(ars, 'a')
-array_position(ard, d); array_position(aa, array(1)); array_remove(arr, 1); array_remove(ars, s); array_remove(ard, 0.0D)
-array_remove(arr, i2); array_append(arr, i2); array_append(ars, s); array_prepend(ars, null)
+array_position(ard, d); array_position(aa, array(1)); array_remove(arr, 1); array_remove(ars, s)
+array_remove(ard, 0.0D); array_remove(arr, i2); array_append(arr, i2); array_append(ars, s); array_prepend(ars, null)
 overlay(x, x, i, g); overlay(s, s2, 1, i2); array_append(ars, '{}')
 array_prepend(arr, length(overlay(s, s2, 1)))
 array_prepend(ast, ast[0]); array_append(arr, b2); array_compact(arr); array_compact(ast); array_distinct(arr)

@@ -18,6 +18,7 @@ to_json(try_parse_json(js)); to_json(try_parse_json(sound)); to_json(try_parse_j
 to_json(parse_json(to_json(st))); to_json(parse_json(null)); is_variant_null(try_parse_json(js)); is_variant_null(null)
 is_valid_variant(try_parse_json(js)); schema_of_variant(try_parse_json(js)); cast(try_parse_json(sound) as string)
 schema_of_variant(try_parse_json(concat('[', sound, ',', js, ']'))); typeof(try_parse_json(js))
+to_json(struct(try_parse_json(sound):a, try_parse_json(sound):`a b`[0]))
 schema_of_variant(try_parse_json(sound):a); try_parse_json(sound):a[0]::string; try_parse_json(sound):`a b`::string
 schema_of_variant(try_parse_json(js):a.b[1]['c']); try_parse_json(js):b.a is null; try_cast(try_parse_json(js) as int)
 schema_of_variant(try_parse_json(concat('[{"a":', sound, '},', sound, ',{"A":1.5}]'))); try_parse_json(js) is null

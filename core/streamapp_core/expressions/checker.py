@@ -5,6 +5,7 @@ Each refused part becomes an issue, and the check continues with the others, so 
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from sqlglot import exp
@@ -25,7 +26,7 @@ from streamapp_core.expressions.interval_aggregates import is_of_interval
 from streamapp_core.expressions.interval_values import check_held
 from streamapp_core.expressions.named_arguments import by_position
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
-from streamapp_core.expressions.parsing import columns_without, output_name, struct_of_star
+from streamapp_core.expressions.parsing import columns_without, field_name, struct_of_star
 from streamapp_core.expressions.times_of_day import has_time_of_day, moment_of_day
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
@@ -206,6 +207,9 @@ class Checker:
             raise invalid(_unknown_function(name, self._functions))
         if made := _made(name, arguments):
             self._costs.append(("", str(made)))
+        if name == "arrays_zip":
+            names = [field_name(argument)[0] for argument in arguments]
+            return self.parts(lambda *values: function.call(list(map(_with_name, values, names))), *arguments)
         return self.parts(lambda *values: function.call(values), *arguments)
 
     def spread(self, nodes: Sequence[exp.Expr]) -> list[exp.Expr]:
@@ -283,8 +287,8 @@ class Checker:
 
     def struct(self, items: Sequence[exp.Expr]) -> Value | None:
         """Check a struct of items, which have the names of columns, or `col1`, `col2`."""
-        named = [output_name(item) for item in items]
-        names = [name or f"col{position}" for position, (name, _) in enumerate(named, 1)]
+        named = [field_name(item) for item in items]
+        names = [f"col{position}" if name is None else name for position, (name, _) in enumerate(named, 1)]
         return self.parts(
             lambda *values: nested_values.struct(list(zip(names, values, strict=True))), *(node for _, node in named)
         )
@@ -324,6 +328,10 @@ def _made(name: str, arguments: Sequence[exp.Expr]) -> int:
         length = arguments[0 if name == "space" else 1 % len(arguments)]
         return int(length.this) if isinstance(length, exp.Literal) and str(length.this).isdecimal() else 0
     return 0
+
+
+def _with_name(value: Value, name: str | None) -> Value:
+    return replace(value, column=name)
 
 
 def _plain_column(name: str) -> exp.Expr:

@@ -50,6 +50,14 @@ class _Parser(SparkParser):
     COLON_IS_VARIANT_EXTRACT = True
     NO_PAREN_FUNCTION_PARSERS = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
     TERM = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
+    UNARY_PARSERS = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: lambda self: self._parse_positive()}
+
+    def _parse_positive(self) -> exp.Expr | None:
+        """Parse `+a` as `positive(a)`, which has a number's type and no name; to sqlglot it is `a`."""
+        operand = self._parse_unary()
+        if operand is None or (isinstance(operand, exp.Literal) and operand.is_number):
+            return operand
+        return self.expression(exp.Anonymous(this="positive", expressions=[operand]))
 
     def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:  # noqa: ARG002 - sqlglot's
         """Parse comparisons, which all bind alike, from the left; sqlglot binds `<` and `is` closer than `=`."""
@@ -173,13 +181,26 @@ def output_name(item: exp.Expr) -> tuple[str | None, exp.Expr]:
     """Split an item of a select list into its name, if it has one, and what is named."""
     if isinstance(item, exp.Alias):
         return item.alias, item.this
-    if isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier):
-        return str(item.this.this), item
-    if isinstance(item, exp.Dot) and isinstance(item.expression, exp.Identifier):
-        return str(item.expression.this), item
-    if isinstance(item, exp.Identifier):  # a variable of a lambda
-        return str(item.this), item
-    return None, item
+    part = item.unnest()
+    name = None
+    if isinstance(part, exp.Column):
+        name = part.this
+    elif isinstance(part, exp.Dot):
+        name = part.expression
+    elif isinstance(part, exp.Identifier):  # a variable of a lambda
+        name = part
+    elif isinstance(part, exp.JSONExtract):  # a path into a variant
+        name = next((step for step in reversed(part.expression.expressions) if isinstance(step, exp.JSONPathKey)), None)
+    return (str(name.this) if isinstance(name, exp.Identifier | exp.JSONPathKey) else None), item
+
+
+def field_name(item: exp.Expr) -> tuple[str | None, exp.Expr]:
+    """Split an argument that makes a field into its name, if it has one, and what is named: `a['b']` has the name b."""
+    part = item.unnest()
+    key = part.expressions[0] if isinstance(part, exp.Bracket) and len(part.expressions) == 1 else None
+    if isinstance(key, exp.RawString) or (isinstance(key, exp.Literal) and key.is_string):
+        return str(key.this), item
+    return output_name(item)
 
 
 def columns_without(item: exp.Expr) -> tuple[str, ...] | None:

@@ -45,6 +45,7 @@ def kind(text):
         ("m / 3", "decimal(14,6)"),
         ("m + d", "double"),
         ("-n", "int"),
+        ("+carrier", "double"),
         ("1.50", "decimal(3,2)"),
         ("3000000000", "bigint"),
         ("-2147483648", "int"),

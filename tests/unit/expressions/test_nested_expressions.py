@@ -94,6 +94,12 @@ def test_a_field_is_named_by_itself():
         ("i, S.*", [{"i": 1, "x": 2, "y z": {"k": "v"}}, {"i": None, "x": None, "y z": None}]),
         ("s.`Y z`.*, s.x", [{"k": "v", "x": 2}, {"k": None, "x": None}]),
         ("l[0].*", [{"x": 3}, {"x": None}]),
+        (
+            "struct((i), m['k'], s['x'], +i, m[r'n']).*",
+            [{"i": 1, "k": 5, "x": 2, "col4": 1, "n": None}, dict.fromkeys(["i", "k", "x", "col4", "n"])],
+        ),
+        ("arrays_zip(l.x, (a), array(i))[0].*", [{"x": 3, "a": 7, "2": 1}, {"x": None, "a": None, "2": None}]),
+        ("struct(parse_json('{}'):x[0]).x is null as n, (i)", [{"n": True, "i": 1}, {"n": True, "i": None}]),
         ("struct(i as n, a[0] as b).*", [{"n": 1, "b": 7}, {"n": None, "b": None}]),
     ],
 )
