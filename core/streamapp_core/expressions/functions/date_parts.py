@@ -68,6 +68,8 @@ _FIELD_SQL = {
     "WEEK": "weekofyear({0})", "DAY": "day({0})", "DAYOFWEEK": "dayofweek({0}) + 1", "DAYOFWEEK_ISO": "isodow({0})",
     "DOY": "dayofyear({0})", "HOUR": "hour({0})", "MINUTE": "minute({0})",
 }  # fmt: skip
+_OF_A_DAY = frozenset({"HOUR", "MINUTE", "SECOND"})
+"""Fields of the time of a day; a text of which others are taken is a date."""
 
 
 def part(field: str, value: Value) -> Value:
@@ -81,7 +83,7 @@ def part(field: str, value: Value) -> Value:
         raise invalid(f"there is no field {field.lower()}; the fields are {', '.join(_FIELDS).lower()}")
     if value.kind in INTERVALS:
         return part_of_interval(name.lower(), value)
-    moment = naive(implied(value, TIMESTAMP))
+    moment = naive(implied(value, TIMESTAMP)) if name in _OF_A_DAY else implied(value, DATE).sql
     if name == "SECOND":
         return Value(_SECONDS, cast(f"CAST(microsecond({moment}) AS DECIMAL(14,6)) * 0.000001", _SECONDS))
     return Value(INT, cast(_FIELD_SQL[name].format(moment), INT))

@@ -191,7 +191,8 @@ def _year(count: int, moment: str) -> str | None:
         return f"CAST({year} AS VARCHAR)"
     digits = f"CAST(abs({year}) AS VARCHAR)"
     digits = f"CASE WHEN abs({year}) < {10**count} THEN lpad({digits}, {count}, '0') ELSE {digits} END"
-    sign = f"CASE WHEN {year} < 0 THEN '-' WHEN {year} >= {10**count} THEN '+' ELSE '' END"
+    plus = f"WHEN {year} >= {10**count} THEN '+'" if count >= _FULL else ""
+    sign = f"CASE WHEN {year} < 0 THEN '-' {plus} ELSE '' END"
     return f"concat({sign}, {digits})"
 
 
