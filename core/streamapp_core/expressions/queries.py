@@ -17,8 +17,10 @@ DUCKDB_SETTINGS = {
     "TimeZone": "UTC",
     "error_on_division_by_zero": "false",
     "ieee_floating_point_ops": "false",
+    "disabled_optimizers": "common_subexpressions",
 }
-"""What the SQL of this package takes for granted: without them, x / 0 would be an error or infinity."""
+"""What the SQL of this package takes for granted: without them, x / 0 would be an error or infinity, and what fails and
+stands twice would be taken out of the `TRY` that makes it null."""
 
 
 def table(name: str) -> str:

@@ -1,6 +1,8 @@
 """Checked expressions, evaluated by DuckDB on small tables."""
 
+import datetime
 import math
+import resource
 
 import duckdb
 import pyarrow as pa
@@ -52,6 +54,28 @@ def evaluate(engine, text, **columns):
 
 def wrapped(value, bits):
     return (value + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+
+
+@pytest.mark.parametrize(
+    "text", ["array_repeat(k, 300000000)", "lpad('', '3e8', 'xy')", "rpad(unhex(''), 3e8, unhex('00'))", "space(3e8)"]
+)
+def test_what_is_too_long_is_never_made_even_of_constants(engine, text):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert evaluate(engine, text, k=["a"]) == [None]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000  # KB
+
+
+def test_dates_that_no_timestamp_reaches_have_no_sequence(engine):
+    days = [400_000_000, 1]
+    text = "sequence(date_add(at, n), date_add(at, n + 1){})"
+    expected = [None, [datetime.date(1970, 1, 2), datetime.date(1970, 1, 3)]]
+    assert evaluate(engine, text.format(""), n=days, at=[0, 0]) == expected
+    assert evaluate(engine, text.format(", interval 1 month"), n=days, at=[0, 0]) == [None, expected[1][:1]]
+
+
+def test_what_fails_twice_is_null_too(engine):
+    text = "hour(date_add(at, n)) + hour(date_add(at, n))"
+    assert evaluate(engine, text, n=[400_000_000, 1], at=[0, 0]) == [None, 0]
 
 
 @settings(deadline=None)

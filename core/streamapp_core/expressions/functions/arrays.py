@@ -280,7 +280,8 @@ def _repeated(value: Value, count: Value) -> Value:
     value = converted(value, element)
 
     def write(v: str, n: str) -> str:
-        listed = f"list_transform(range(greatest({n}, 0)), lambda __r: {v})"
+        # The least of both: DuckDB makes a list of constant length before it looks at a condition.
+        listed = f"list_transform(range(greatest(least({n}, {MAX_ELEMENTS}), 0)), lambda __r: {v})"
         if varies(element):
             listed = bounded([f"greatest({n}, 0)", size(Value(element, v, simple=True))], listed)
         return f"CASE WHEN {n} <= {MAX_ELEMENTS} THEN {listed} END"

@@ -35,7 +35,10 @@ def _sequence(start: Value, stop: Value, step: Value | None = None) -> Value:
 
 
 def _of_moments(start: Value, stop: Value, step: Value | None) -> Value:
-    """Write the sequence of dates or timestamps; the distance is an interval, by default a day."""
+    """Write the sequence of dates or timestamps; the distance is an interval, by default a day.
+
+    Dates that no timestamp reaches have none.
+    """
     element = common_type([start.type, stop.type], texts=False) or VOID
     if element.kind not in TIMES - INTERVALS or (step is not None and step.kind not in INTERVALS):
         raise Refusal(
@@ -45,10 +48,12 @@ def _of_moments(start: Value, stop: Value, step: Value | None) -> Value:
     ends = [clock(converted(value, element)) for value in (start, stop)]
     target = array_of(element)
     if step and step.kind is TypeKind.YEAR_MONTH_INTERVAL:
-        return Value(target, bound([*ends, step], lambda a, b, by: _by_months(element, a, b, by)))
+        listed = bound([*ends, step], lambda a, b, by: _by_months(element, a, b, by))
+        return Value(target, f"TRY({listed})")
     numbers = [Value(BIGINT, cast(f"epoch_us({value.sql})", "HUGEINT")) for value in ends]
     by = step or Value(DAY_TO_SECOND, f"CASE WHEN {ends[1].sql} < {ends[0].sql} THEN -{_DAY} ELSE {_DAY} END")
-    return Value(target, bound([*numbers, by], lambda a, b, by: _by_length(element, a, b, by)))
+    listed = bound([*numbers, by], lambda a, b, by: _by_length(element, a, b, by))
+    return Value(target, f"TRY({listed})")
 
 
 def _by_months(element: DataType, a: str, b: str, by: str) -> str:

@@ -150,7 +150,8 @@ def sized(function: str, length: Value, data_type: DataType, write: Callable[[st
     if length.literal is None:
 
         def within(n: str) -> str:
-            return f"CASE WHEN {n} <= {MAX_TEXT_LENGTH} THEN {write(f'greatest({n}, 0)')} END"
+            within_bounds = f"greatest(least({n}, {MAX_TEXT_LENGTH}), 0)"  # DuckDB makes constants beyond them, too
+            return f"CASE WHEN {n} <= {MAX_TEXT_LENGTH} THEN {write(within_bounds)} END"
 
         return Value(data_type, bound([length], within))
     if not isinstance(length.literal, int) or length.literal > MAX_TEXT_LENGTH:
