@@ -280,8 +280,7 @@ def _repeated(value: Value, count: Value) -> Value:
     value = converted(value, element)
 
     def write(v: str, n: str) -> str:
-        # The least of both: DuckDB makes a list of constant length before it looks at a condition.
-        listed = f"list_transform(range(greatest(least({n}, {MAX_ELEMENTS}), 0)), lambda __r: {v})"
+        listed = f"list_transform(range(greatest(least({n}, {MAX_ELEMENTS}), 0)), lambda __r: {v})"  # of constants
         if varies(element):
             listed = bounded([f"greatest({n}, 0)", size(Value(element, v, simple=True))], listed)
         return f"CASE WHEN {n} <= {MAX_ELEMENTS} THEN {listed} END"
