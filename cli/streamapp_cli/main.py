@@ -40,6 +40,57 @@ def _commands(
     """Stateful streaming apps from one YAML file."""
 
 
+@app.command(short_help="Write a first app that reads data which is there.")
+def init(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A file, a folder or a pattern of files of CSV, JSON lines or Parquet, a table of Delta, or a topic.",
+        ),
+    ],
+    *,
+    file: Annotated[Path, typer.Option("--file", "-f", help="The app to write.")] = Path("app.yaml"),
+    name: Annotated[str | None, typer.Option(help="The name of the app; default: that of the source.")] = None,
+    bootstrap_servers: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT,...", help="The brokers of Kafka: SOURCE is a topic of theirs.")
+    ] = None,
+    schema_registry: Annotated[
+        str | None, typer.Option(metavar="URL", help="The registry with the schemas of Avro and Protobuf.")
+    ] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A setting of the Kafka client, by its name in librdkafka."),
+    ] = None,
+    rows: Annotated[
+        int, typer.Option("--rows", "-n", min=1, max=100_000, help="How many rows of a partition are read.")
+    ] = 1_000,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+) -> None:
+    """Write a first app that reads data which is there: its format, columns, event time and key are guessed.
+
+    A sample is read: the first rows of some files, the newest of a topic. Comments in the app say what was guessed, and
+    from what. What is written has been planned, and read the sample.
+
+    Exit codes: 0 written, 1 nothing is written: the file is there, or the source can't be read, 2 wrong options.
+    """
+    with runtime_imports():
+        from streamapp_cli.init_command import init_app
+
+    raise typer.Exit(
+        init_app(
+            source,
+            file=file,
+            name=name,
+            brokers=bootstrap_servers,
+            registry=schema_registry,
+            config=tuple(config or ()),
+            rows=rows,
+            force=force,
+        )
+    )
+
+
 @app.command(short_help="Plan an app, or list everything that is wrong with it.")
 def plan(
     file: AppFile,

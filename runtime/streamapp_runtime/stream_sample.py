@@ -1,7 +1,6 @@
 """Samples of declared streams: some of their records, decoded as the app reads or writes them (`streamapp peek`)."""
 
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -12,19 +11,15 @@ import pyarrow as pa
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.systems import SystemKind
-from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, descriptor, output_descriptor
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.record_reader import RecordReader
 from streamapp_runtime.registered_schemas import RegistrySchemas, with_written_schema
 from streamapp_runtime.rows.json_messages import encode_json
 from streamapp_runtime.rows.message_formats import message_decoder
 from streamapp_runtime.rows.message_rows import MessageDecoder
 from streamapp_systems.protocols import BadRecord, FetchedBatch
 from streamapp_systems.registry import Systems
-
-_POLL_SECONDS = 1.0
-_OFFSETS = 2
-"""How many offsets are read for a record: in Kafka each transaction takes one for its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +58,14 @@ def sample_stream(
     asked = sorted(ssp for ssp in ends if partition in (None, ssp.partition))
     if not asked:
         raise RuntimeFailure(_nothing_there(stream, partition, len(ends)))
-    reader = _Reader(plan, stream, systems, ends, rows)
+    decoder = _decoder(plan, stream, systems)
+    reader = RecordReader(
+        partial(systems.open_consumer, stream.system, spec, [described]),
+        lambda fetched: _records(fetched, decoder),
+        ends=ends,
+        rows=rows,
+        bounded=not stream.system_kind.grows,
+    )
     if stream.system_kind is SystemKind.FILE:
         found = reader.first(dict.fromkeys(asked, 0), offset or 0)
     elif offset is not None:
@@ -96,60 +98,6 @@ def _nothing_there(stream: PlannedStream, partition: int | None, partitions: int
     return f"{stream.name} has no partition {partition}: it has {partitions}, and the first is 0"
 
 
-class _Reader:
-    """Reads records of partitions up to their ends: the last `rows` of each, or the first from an offset on."""
-
-    def __init__(self, plan: Plan, stream: PlannedStream, systems: Systems, ends: Mapping[Ssp, int], rows: int) -> None:
-        spec = plan.app.system(stream.system)
-        self._open = partial(systems.open_consumer, stream.system, spec, [descriptor(stream)])
-        self._decoder = _decoder(plan, stream, systems)
-        self._ends = ends
-        self._bounded = not stream.system_kind.grows
-        self._rows = rows
-
-    def first(self, starts: Mapping[Ssp, int], least: int) -> dict[Ssp, Sequence[SampledRecord]]:
-        """Read from `starts` on until there are enough records with the offset `least` or a later one."""
-        found: dict[Ssp, list[SampledRecord]] = {ssp: [] for ssp in starts}
-        for ssp, record in self._read(starts, lambda ssp: len(found[ssp]) < self._rows):
-            if record.offset >= least and len(found[ssp]) < self._rows:
-                found[ssp].append(record)
-        return {**found}
-
-    def last(self, firsts: Mapping[Ssp, int]) -> dict[Ssp, Sequence[SampledRecord]]:
-        """Read the last records, from further ahead where other things have most of the last offsets."""
-        found: dict[Ssp, Sequence[SampledRecord]] = {}
-        missing, offsets = set(firsts), _OFFSETS * self._rows
-        while missing:
-            starts = {ssp: max(firsts[ssp], self._ends[ssp] - offsets) for ssp in missing}
-            kept = {ssp: deque[SampledRecord](maxlen=self._rows) for ssp in missing}
-            for ssp, record in self._read(starts, lambda _: True):
-                kept[ssp].append(record)
-            found |= kept
-            missing = {ssp for ssp in missing if len(kept[ssp]) < self._rows and starts[ssp] > firsts[ssp]}
-            offsets *= _OFFSETS
-        return found
-
-    def _read(self, starts: Mapping[Ssp, int], wanted: Callable[[Ssp], bool]) -> Iterator[tuple[Ssp, SampledRecord]]:
-        """Read partitions to their ends, or until no more of them is wanted."""
-        unread = {ssp for ssp, start in starts.items() if start < self._ends[ssp]}
-        if not unread:
-            return
-        with closing(self._open()) as consumer:
-            ends = {ssp: self._ends[ssp] for ssp in unread}
-            consumer.assign({ssp: starts[ssp] for ssp in unread}, ends if self._bounded else {})
-            while unread:
-                try:
-                    fetched = consumer.poll(sorted(unread), self._rows, _POLL_SECONDS)
-                except BadRecord as bad:
-                    fetched = []
-                    yield bad.ssp, SampledRecord(partition=bad.ssp.partition, offset=bad.offset, unreadable=bad.reason)
-                for batch in fetched:
-                    found = _of_messages(batch, self._decoder) if batch.rows is None else _of_rows(batch, batch.rows)
-                    yield from ((batch.ssp, record) for record in found)
-                ended = {batch.ssp for batch in fetched if batch.ended or batch.next_offset >= ends[batch.ssp]}
-                unread = {ssp for ssp in unread - ended if wanted(ssp)}
-
-
 def _decoder(plan: Plan, stream: PlannedStream, systems: Systems) -> MessageDecoder | None:
     """Return the decoder of a stream's messages; None if they have no one schema, or are rows already."""
     output = stream.role is StreamRole.OUTPUT
@@ -160,6 +108,13 @@ def _decoder(plan: Plan, stream: PlannedStream, systems: Systems) -> MessageDeco
     alone = output and system.schema_registry is None
     registry = RegistrySchemas(partial(systems.open_schema_registry, stream.system, system))
     return message_decoder(schema, with_written_schema(stream) if alone else stream.spec, (), registry)
+
+
+def _records(fetched: FetchedBatch | BadRecord, decoder: MessageDecoder | None) -> Iterator[SampledRecord]:
+    if isinstance(fetched, BadRecord):
+        place = fetched.ssp.partition
+        return iter([SampledRecord(partition=place, offset=fetched.offset, unreadable=fetched.reason)])
+    return _of_messages(fetched, decoder) if fetched.rows is None else _of_rows(fetched, fetched.rows)
 
 
 def _of_rows(batch: FetchedBatch, rows: pa.RecordBatch) -> Iterator[SampledRecord]:

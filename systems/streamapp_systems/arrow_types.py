@@ -2,7 +2,18 @@
 
 import pyarrow as pa
 
-from streamapp_core.schema import DataType, Schema, TypeKind
+from streamapp_core.data_types import BIGINT, TIMESTAMP
+from streamapp_core.schema import (
+    MAX_PRECISION,
+    Column,
+    DataType,
+    Schema,
+    SchemaError,
+    TypeKind,
+    array_of,
+    map_of,
+    struct_of,
+)
 from streamapp_systems.variants.variant_columns import ARROW_VARIANT
 
 _TYPES = {
@@ -20,6 +31,13 @@ _TYPES = {
     TypeKind.BINARY: pa.binary(),
     TypeKind.VARIANT: ARROW_VARIANT,
 }
+_FOUND = {arrow: DataType(kind) for kind, arrow in _TYPES.items()} | {
+    pa.large_string(): DataType(TypeKind.STRING),
+    pa.large_binary(): DataType(TypeKind.BINARY),
+    pa.date64(): DataType(TypeKind.DATE),
+    pa.null(): DataType(TypeKind.STRING),
+}
+_LONG, _LONGEST_UNSIGNED = 64, 20
 
 
 def arrow_type(data_type: DataType) -> pa.DataType:
@@ -35,6 +53,39 @@ def arrow_type(data_type: DataType) -> pa.DataType:
             return pa.struct([(part.name, arrow_type(part.type)) for part in data_type.fields])
         case _:
             return _TYPES[data_type.kind]
+
+
+def spec_type(found: pa.DataType) -> DataType | None:
+    """Return the type of a column that holds what columns of an Arrow type do, as files have them; None: there is none.
+
+    Timestamps without a time zone are taken for UTC, as texts without one are.
+    """
+    if pa.types.is_dictionary(found):
+        return spec_type(found.value_type)
+    if pa.types.is_timestamp(found):
+        return TIMESTAMP
+    if pa.types.is_unsigned_integer(found):
+        return BIGINT if found.bit_width < _LONG else DataType(TypeKind.DECIMAL, precision=_LONGEST_UNSIGNED)
+    if pa.types.is_decimal(found) and found.precision <= MAX_PRECISION and 0 <= found.scale <= found.precision:
+        return DataType(TypeKind.DECIMAL, precision=found.precision, scale=found.scale)
+    try:
+        return _nested(found) if pa.types.is_nested(found) else _FOUND.get(found)
+    except SchemaError:
+        return None
+
+
+def _nested(found: pa.DataType) -> DataType | None:
+    if pa.types.is_struct(found):
+        fields = [(field.name, spec_type(field.type)) for field in found.fields]
+        known = [Column(name, kind) for name, kind in fields if kind is not None]
+        return struct_of(known) if len(known) == len(fields) else None
+    if pa.types.is_map(found):
+        key, value = spec_type(found.key_type), spec_type(found.item_type)
+        return None if key is None or value is None else map_of(key, value)
+    if not (pa.types.is_list(found) or pa.types.is_large_list(found)):
+        return None
+    element = spec_type(found.value_type)
+    return None if element is None else array_of(element)
 
 
 def arrow_schema(schema: Schema) -> pa.Schema:

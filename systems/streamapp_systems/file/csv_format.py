@@ -31,13 +31,13 @@ class CsvFormat:
 
     def count(self, path: Path) -> int:
         """Count records, as `FileFormat` says; line breaks in values and malformed records count right."""
-        first = _first_record(path, self._options)
+        first = first_record(path, self._options)
         pieces = _raw_chunks(path, self._options, len(first), self._names(first)[:1])
         return sum(map(_length, pieces)) if first else 0
 
     def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """Read records, as `FileFormat` says."""
-        first = _first_record(path, self._options)
+        first = first_record(path, self._options)
         if not first:
             return
         found = first if self._options.header else schema.names[: len(first)]
@@ -88,7 +88,7 @@ def _quote(texts: pa.Array, options: CsvOptions) -> pa.Array:
     return pc.if_else(special, quoted, texts)
 
 
-def _first_record(path: Path, options: CsvOptions) -> Sequence[str]:
+def first_record(path: Path, options: CsvOptions) -> Sequence[str]:
     """Read the values of the first line that has any; none if the file has no columns."""
     with open_bytes(path) as content:
         only_nulls = [""] if content.read(1) and not options.header else ()

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streamapp_core.schema import Schema, SchemaError, parse_type
+from streamapp_core.schema import DataType, Schema, SchemaError, parse_type
 from streamapp_systems.arrow_types import arrow_type
 from streamapp_systems.file.file_chunks import Chunk, UnreadableRow, type_name
 from streamapp_systems.file.parquet_format import ParquetFormat, check_type
@@ -71,16 +71,38 @@ def _check_case(path: Path, columns: Sequence[str], found: Collection[str]) -> N
             )
 
 
+def table_columns(table: TableMetadata) -> Iterator[tuple[str, DataType | None]]:
+    """Yield the columns of a table with their types; None: such columns are not read.
+
+    Raises:
+        StreamSystemError: the table's schema is not as Delta's are.
+    """
+    for name, found in _written_types(table).items():
+        try:
+            yield name, parse_type(_type_text(found))
+        except (KeyError, TypeError, SchemaError):
+            yield name, None
+
+
+def _written_types(table: TableMetadata) -> Mapping[str, Any]:
+    """Return the types of a table's columns in Delta's JSON, by name.
+
+    Raises:
+        StreamSystemError: the table's schema is not as Delta's are.
+    """
+    try:
+        return {column["name"]: column["type"] for column in json.loads(table.schema)["fields"]}
+    except (KeyError, TypeError, ValueError) as error:
+        raise StreamSystemError(f"the schema of table {table.id} is not as Delta's are: {error!r}") from error
+
+
 def table_mismatches(schema: Schema, table: TableMetadata) -> Iterator[str]:
     """Yield why declared columns can't be read of a table, each reason with what to do.
 
     Raises:
         StreamSystemError: the table's schema is not as Delta's are.
     """
-    try:
-        found = {column["name"]: column["type"] for column in json.loads(table.schema)["fields"]}
-    except (KeyError, TypeError, ValueError) as error:
-        raise StreamSystemError(f"the schema of table {table.id} is not as Delta's are: {error!r}") from error
+    found = _written_types(table)
     for column in schema.columns:
         if column.name not in found:
             near = next((name for name in found if name.lower() == column.name.lower()), None)
