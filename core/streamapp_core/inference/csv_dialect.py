@@ -36,6 +36,7 @@ def _alike(records: list[list[str]]) -> tuple[float, int]:
 
 
 def _are_names(values: list[str]) -> bool:
-    """Return whether these are names: different texts, none of them a number, a time or a truth value."""
+    """Return whether these are names: different printable texts, none of them a number, a time or a truth value."""
     names = [value.strip() for value in values]
-    return all(names) and len(set(names)) == len(names) and all(type_of_texts([name]) == STRING for name in names)
+    different = all(names) and len(set(names)) == len(names)
+    return different and all(name.isprintable() and type_of_texts([name]) == STRING for name in names)

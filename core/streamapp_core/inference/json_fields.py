@@ -69,7 +69,7 @@ def _column_names(fields: Mapping[str, object]) -> dict[str, str]:
         while unique.lower() in taken:
             number += 1
             unique = f"{name[: MAX_NAME_LENGTH - 5]}_{number}"
-        if len(field) <= MAX_NAME_LENGTH and _is_column_name(unique):
+        if len(field) <= MAX_NAME_LENGTH and field.isprintable() and _is_column_name(unique):
             names[field] = unique
             taken.add(unique.lower())
     return names

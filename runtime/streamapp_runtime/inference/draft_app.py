@@ -7,9 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamapp_core.data_types import INT, Column, TypeKind, written_name
+from streamapp_core.data_types import INT, Column, TypeKind
 from streamapp_core.inference.draft import Draft, label_of
 from streamapp_core.inference.time_names import names_a_time, words_of
+from streamapp_core.plan.sql_operators.relations import backquoted
 from streamapp_core.schema import Schema
 from streamapp_core.spec.base import format_duration
 from streamapp_core.spec.streams import EventTime, KeyFormat, StreamFormat
@@ -153,7 +154,7 @@ def _steps(
             operators=(*first, {"name": "counted", "from": source, "aggregate": aggregate}),
             output={**_output(sample, app, flat=True), **changes},
         )
-    some = written_name(sample.schema.columns[0].name)
+    some = backquoted(sample.schema.columns[0].name)
     flat = not any(column.type.nested or column.type.kind is TypeKind.VARIANT for column in sample.schema.columns)
     yield _Step(
         operators=({"name": "chosen", "from": name, "filter": f"{some} is not null"},),
@@ -190,7 +191,7 @@ def _aggregates(sample: SourceSample, group: str, times: SampledTimes | None) ->
     measure = next((column for column in sample.schema.columns if _is_measure(column, group, times)), None)
     found = [("count(*)", "rows")]
     if measure is not None:
-        found.append((f"avg({written_name(measure.name)})", "mean"))
+        found.append((f"avg({backquoted(measure.name)})", "mean"))
     return ", ".join(f"{call} as {_unused(name, taken)}" for call, name in found)
 
 

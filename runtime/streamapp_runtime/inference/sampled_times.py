@@ -38,7 +38,7 @@ class SampledTimes:
 
     @property
     def bound(self) -> int:
-        """How far rows may be out of order: twice as far as those of the sample, rounded up to a usual length."""
+        """The bound for rows that are out of order: twice the disorder of the sample, rounded up to a usual length."""
         wanted = 2 * self.disorder
         if wanted == 0:
             return 0

@@ -41,6 +41,15 @@ def test_the_records_of_a_stream_are_printed_as_the_page_shows_them(tmp_path, mo
     assert peek.output == block("json")
 
 
+def test_a_first_version_is_written_as_the_page_shows_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["bash", "-euc", block("bash")], check=True)
+    (command, written) = re.search(r"```bash\nstreamapp (init .*)\n```\n\n```yaml\n(.*?)```", PAGE, re.DOTALL).groups()
+    made = CliRunner().invoke(app, command.split())
+    assert made.exit_code == 0, made.output
+    assert written in Path("shop/first.yaml").read_text()
+
+
 def test_what_editors_read_is_beside_the_app(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("shop").mkdir()

@@ -58,7 +58,9 @@ def init(folder, source, *options):
 
 def read(folder, stream, rows=1_000):
     """Return the rows of a stream as the app reads them; none may be unreadable."""
-    records = [json.loads(line) for line in invoke("peek", folder / "app.yaml", stream, "--rows", rows).splitlines()]
+    records = [
+        json.loads(line) for line in invoke("peek", folder / "app.yaml", stream, "--rows", rows).split("\n") if line
+    ]
     assert not [record for record in records if "row" not in record]
     return [record["row"] for record in records]
 
@@ -98,9 +100,15 @@ def test_lines_are_read_as_they_are(tmp_path_factory, columns, delimiter, header
     found = read(folder, name)
     schema = parse_schema(stream.stream_schema)
     assert stream.csv.delimiter == delimiter
-    assert len(found) == len(columns[0]) - (not header and stream.csv.header)
-    for column, texts in zip(schema.columns, columns, strict=True):
-        for row, text in zip(found, texts[-len(found) :], strict=True):
+    names = [f"name {number}" if header else f"c{number + 1}" for number in range(len(columns))]
+    if not header and stream.csv.header:
+        names = [texts.pop(0) for texts in columns]
+    assert len(found) == len(columns[0])
+    for name, texts in zip(names, columns, strict=True):
+        column = schema.get(name)
+        if column is None:
+            continue
+        for row, text in zip(found, texts, strict=True):
             value = row[column.name]
             match str(column.type):
                 case "string":
