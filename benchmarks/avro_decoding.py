@@ -19,7 +19,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.json_messages import JsonDecoder, encode_json
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.avro.avro_decoding import AvroRowReader
-from streamapp_systems.avro.avro_encoding import encode_avro_rows
+from streamapp_systems.avro.avro_encoding import AvroRowWriter
 from streamapp_systems.protocols import Message, MessageTuple
 
 _ROWS, _ROUNDS = 20_000, 9
@@ -47,13 +47,14 @@ def _rates(columns: str, texts: list[bytes]) -> dict[str, float]:
     messages = MessageTuple(Message(offset, 0, None, value) for offset, value in enumerate(texts))
     decoder, document = JsonDecoder(arrow_schema(schema)), avro_schema_of(schema, "row")
     theirs = fastavro.parse_schema(document)
-    reader = AvroRowReader(parse_avro_schema(json.dumps(document)), schema)
+    record = parse_avro_schema(json.dumps(document))
+    reader, writer = AvroRowReader(record, schema), AvroRowWriter(record, schema)
     times = [time.process_time()]
     rows = decoder.decode(messages, Ssp("s", "in", 0)).rows
     times.append(time.process_time())
     encode_json(rows)
     times.append(time.process_time())
-    values = encode_avro_rows(rows)
+    values = writer.write(rows)
     times.append(time.process_time())
     found, _, _ = reader.read(values)
     times.append(time.process_time())

@@ -115,7 +115,9 @@ def with_written_schema(stream: PlannedStream) -> StreamSpec | None:
 def _registered(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, SchemaRegistryClient]]:
     """Yield the streams whose schemas a registry has."""
     for stream in plan.streams.values():
-        if stream.format not in _KINDS or stream.spec is None or _is_described(stream.spec):
+        if stream.format not in _KINDS or stream.spec is None:
+            continue
+        if stream.role is not StreamRole.OUTPUT and _is_described(stream.spec):
             continue
         system = plan.app.system(stream.system)
         if system.schema_registry is not None:
@@ -178,7 +180,8 @@ def _output_problems(stream: PlannedStream, registry: SchemaRegistryClient) -> I
     if reason is None:
         reason = registry.incompatibility(subject, written)
     if reason is not None:
-        name = "avro.recordName" if written.kind == AVRO else "protobuf.message"
+        given = stream.spec is not None and _is_described(stream.spec)
+        name = "avro.schema" if given else "avro.recordName" if written.kind == AVRO else "protobuf.message"
         yield Problem(
             path=f"spec.streams.{stream.name}",
             code=ProblemCode.NOT_SUPPORTED,
@@ -210,7 +213,8 @@ def _written_schema(stream: PlannedStream) -> RegisteredSchema:
     assert stream.spec is not None, "an output is declared"
     if stream.format is StreamFormat.AVRO:
         name = stream.spec.avro.record_name or record_name(stream.address)
-        return RegisteredSchema(text=json.dumps(avro_schema_of(stream.schema, name)), kind=AVRO)
+        text = stream.spec.avro.record_schema or json.dumps(avro_schema_of(stream.schema, name))
+        return RegisteredSchema(text=text, kind=AVRO)
     name = stream.spec.protobuf.message or message_name(stream.address)
     return RegisteredSchema(text=proto_text_of(stream.schema, name), kind=PROTOBUF)
 

@@ -136,10 +136,11 @@ class AvroType:
 
 @dataclass(frozen=True, slots=True)
 class AvroField:
-    """A field of a record."""
+    """A field of a record; `default` is JSON, None if there is none."""
 
     name: str
     type: AvroType
+    default: str | None = None
 
 
 @lru_cache(maxsize=100)
@@ -252,7 +253,9 @@ class _Parser:
             raise AvroSchemaError(f"record {name}: two fields have one name")
         return tuple(
             AvroField(
-                field["name"], self.parse(field.get("type"), inside, f"field {field['name']} of {name}", depth + 1)
+                field["name"],
+                self.parse(field.get("type"), inside, f"field {field['name']} of {name}", depth + 1),
+                json.dumps(field["default"]) if "default" in field else None,
             )
             for field in fields
         )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from streamapp_core.avro.avro_columns import find_mismatches, find_unreadable
 from streamapp_core.avro.avro_schema import AvroSchemaError, parse_avro_schema
+from streamapp_core.avro.avro_targets import find_unwritable_by
 from streamapp_core.avro.avro_writing import find_unwritable
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.debezium_envelopes import envelope_schema
@@ -12,9 +13,12 @@ from streamapp_core.plan.message_schemas import (
     missing_file_problem,
     no_schema_problem,
     schema_problem,
+    sent_schemas,
+    several_schemas_problems,
     superfluous_option,
     unreadable_schema_problem,
     unwritable_problems,
+    written_schema_problem,
 )
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.problems import Problem
@@ -58,8 +62,22 @@ def _check_input(
 
 
 def _check_output(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) -> Iterator[Problem]:
-    if stream.avro.record_schema is not None:
-        yield superfluous_option(
-            name, ("avro", "schema"), f"`{name}` is written, and its schema is made of the columns of its rows"
-        )
-    yield from unwritable_problems(graph, rows, name, "Avro", find_unwritable)
+    text, file = stream.avro.record_schema, stream.avro.schema_file
+    if text is None and file is None:
+        yield from unwritable_problems(graph, rows, name, "Avro", find_unwritable)
+        return
+    if stream.avro.record_name is not None:
+        yield superfluous_option(name, ("avro", "recordName"), "records have the name that their schema says")
+    schemas = sent_schemas(graph, rows, name)
+    yield from several_schemas_problems(name, schemas)
+    if text is None:
+        yield missing_file_problem(name, "avro", file or "")
+        return
+    try:
+        record = parse_avro_schema(text)
+    except AvroSchemaError as error:
+        yield unreadable_schema_problem(name, "avro", file, error)
+        return
+    for schema in schemas:
+        for mismatch in find_unwritable_by(record, schema):
+            yield written_schema_problem(name, "avro", file, mismatch)

@@ -28,6 +28,14 @@ def schema_problem(name: str, mismatch: SchemaMismatch, source: str) -> Problem:
     return Problem(path=f"spec.streams.{name}.schema", code=code, message=f"{source}: {column}{mismatch.reason}")
 
 
+def written_schema_problem(name: str, field: str, file: str | None, mismatch: SchemaMismatch) -> Problem:
+    """Return the problem of a column that a given schema does not hold, or of a field that none fills."""
+    code = ProblemCode.UNKNOWN_COLUMN if mismatch.missing else ProblemCode.TYPE_MISMATCH
+    column = f"`{mismatch.path}`: " if mismatch.path else ""
+    path = f"spec.streams.{name}.{field}.{'schema' if file is None else 'schemaFile'}"
+    return Problem(path=path, code=code, message=f"{column}{mismatch.reason}")
+
+
 def no_schema_problem(graph: Graph, name: str, field: str) -> Problem:
     """Return the problem of a stream whose values have a schema that nothing says; `field` is where the spec has it."""
     system = graph.spec.streams[name].system

@@ -130,7 +130,8 @@ class AvroOptions(SpecModel):
         Field(
             alias="schema",
             max_length=65_536,
-            description="The schema that records were written with, as JSON; without one, a registry has it.",
+            description="The schema that records were or will be written with, as JSON; without one, a registry has "
+            "that of what is read, and columns make that of what is written.",
         ),
     ] = None
     schema_file: Annotated[Text | None, Field(description=_SCHEMA_FILE)] = None

@@ -1,10 +1,14 @@
 """The formats of messages that other programs read and write: JSON, Avro, Protobuf, CSV, or a text or bytes."""
 
+import json
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Protocol
 
 import pyarrow as pa
 
+from streamapp_core.avro.avro_schema import parse_avro_schema
+from streamapp_core.avro.avro_writing import avro_schema_of
 from streamapp_core.plan.check_protobuf import declared_message
 from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import JsonOptions, StreamChanges, StreamFormat, StreamSpec
@@ -17,7 +21,7 @@ from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
 from streamapp_runtime.rows.protobuf_messages import ProtobufDecoder, WriterFiles
 from streamapp_runtime.rows.schema_messages import SchemaDecoder
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.avro.avro_encoding import encode_avro_rows
+from streamapp_systems.avro.avro_encoding import AvroRowWriter
 from streamapp_systems.file.csv_format import csv_lines
 from streamapp_systems.file.csv_messages import CsvRowReader
 from streamapp_systems.protobuf.proto_encoding import encode_protobuf_rows
@@ -85,17 +89,32 @@ def message_decoder(
     return BoundedEventTimes(decoder, time.columns, time.max_ahead)
 
 
-def encode_messages(rows: pa.Table, stream: StreamSpec | None, header: bytes = b"") -> list[bytes | None]:
-    """Encode each row as a message's value, behind a header if it has one; a null text or null bytes are no value."""
+def encode_messages(
+    rows: pa.Table, stream: StreamSpec | None, header: bytes = b"", columns: Schema | None = None
+) -> list[bytes | None]:
+    """Encode each row as a message's value, behind a header if it has one; a null text or null bytes are no value.
+
+    Values of Avro have their types from `columns`.
+
+    Raises:
+        StreamSystemError: a value has no form in the stream's schema.
+    """
     if stream is None:
         return [*encode_json(rows)]
     if stream.format is StreamFormat.JSON:
         return [*encode_json(rows, stream.json_options)]
     if stream.format is StreamFormat.AVRO:
-        return [*encode_avro_rows(rows, header)]
+        assert columns is not None, "what is sent to a stream of Avro has one schema, which the planner checks"
+        return [*_avro_writer(columns, stream.avro.record_schema).write(rows, header)]
     if stream.format is StreamFormat.PROTOBUF:
         return [*encode_protobuf_rows(rows, header)]
     if stream.format is StreamFormat.CSV:
         return [line.encode() for line in csv_lines(rows, stream.csv)]
     values: list[bytes | None] = rows.column(0).cast(pa.binary()).to_pylist()
     return values
+
+
+@lru_cache(maxsize=100)
+def _avro_writer(columns: Schema, text: str | None) -> AvroRowWriter:
+    """Return what writes rows by a schema that the spec gives, or by that which is made of their columns."""
+    return AvroRowWriter(parse_avro_schema(text or json.dumps(avro_schema_of(columns, "Row"))), columns)

@@ -70,8 +70,8 @@ class OutputWriter:
 def _values(stream: PlannedStream, rows: pa.Table, header: bytes) -> list[bytes | None]:
     """Encode rows; one that deletes its key has no value."""
     if DELETED_COLUMN not in rows.column_names:
-        return encode_messages(rows, stream.spec, header)
-    values = encode_messages(rows.drop_columns([DELETED_COLUMN]), stream.spec, header)
+        return encode_messages(rows, stream.spec, header, stream.schema)
+    values = encode_messages(rows.drop_columns([DELETED_COLUMN]), stream.spec, header, stream.schema)
     deleted = rows.column(DELETED_COLUMN).to_pylist()
     return [None if gone else value for value, gone in zip(values, deleted, strict=True)]
 

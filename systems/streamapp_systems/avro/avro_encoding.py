@@ -1,70 +1,232 @@
-"""Rows as values of Avro, by the schema that `core.avro.avro_writing` makes of their columns, a column at a time.
+"""Rows as values of Avro by a schema that holds them, a column at a time.
 
 Every value is first one or more columns of bytes, which are then joined row by row.
 """
+
+import uuid
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_NULL, _VALUE, _END = (pa.scalar(byte, pa.binary()) for byte in (b"\x00", b"\x02", b"\x00"))
+from streamapp_core.avro.avro_columns import is_struct_of_members, member_number
+from streamapp_core.avro.avro_defaults import branch_prefix, default_value
+from streamapp_core.avro.avro_schema import AvroKind, AvroLogical, AvroType
+from streamapp_core.avro.avro_targets import written_branch
+from streamapp_core.data_types import Column, DataType
+from streamapp_core.schema import Schema
+from streamapp_systems.protocols import StreamSystemError
+
+_END = pa.scalar(b"\x00", pa.binary())
 _JOINED = pa.scalar(b"", pa.binary())
 _LONGEST_NUMBER = 10
 _DECIMAL_BYTES = 16
 _WIDEST_DECIMAL = 38
+_MILLIS = (AvroLogical.TIMESTAMP_MILLIS, AvroLogical.LOCAL_TIMESTAMP_MILLIS)
+_MICROS = 1_000
+_UUID = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+
+Writer = Callable[[pa.Array], pa.Array]
+"""Returns the bytes of each of some values."""
 
 
-def encode_avro_rows(rows: pa.Table, header: bytes = b"") -> list[bytes]:
-    """Return the record of each row, behind a header."""
-    return [value for batch in rows.combine_chunks().to_batches() for value in _batch(batch, header).to_pylist()]
+class AvroRowWriter:
+    """Writes rows with some columns by a schema that holds them."""
+
+    def __init__(self, record: AvroType, schema: Schema) -> None:
+        self._write = _record_writer(record, schema.columns, "")
+
+    def write(self, rows: pa.Table, header: bytes = b"") -> list[bytes]:
+        """Return the record of each row, behind a header.
+
+        Raises:
+            StreamSystemError: the schema has no form for a value.
+        """
+        encoded: list[bytes] = []
+        for batch in rows.combine_chunks().to_batches():
+            encoded += self._write(batch.columns, len(batch), header).to_pylist()
+        return encoded
 
 
-def _batch(rows: pa.RecordBatch, header: bytes) -> pa.Array:
-    parts = [_nullable(column) for column in rows.columns]
-    first = pa.array([header] * len(rows), pa.binary()) if not parts else pa.scalar(header, pa.binary())
-    return _join(first, *parts)
+def _record_writer(
+    record: AvroType, columns: Sequence[Column], path: str
+) -> Callable[[Sequence[pa.Array], int, bytes], pa.Array]:
+    """Return what writes columns in the order of a record's fields; one that no column fills has its default, or null.
+
+    It takes the columns, the number of their rows, and what stands before each record.
+    """
+    places = {column.name: number for number, column in enumerate(columns)}
+    fields: list[tuple[int, Writer] | pa.Scalar] = []
+    for field in record.fields:
+        place = places.get(field.name)
+        if place is not None:
+            fields.append((place, _writer(field.type, columns[place].type, f"{path}{field.name}")))
+        else:
+            default = default_value(field)
+            fields.append(pa.scalar(_null_of(field.type) if default is None else default, pa.binary()))
+
+    def write(arrays: Sequence[pa.Array], count: int, header: bytes) -> pa.Array:
+        parts = [part[1](arrays[part[0]]) if isinstance(part, tuple) else part for part in fields]
+        return _join(pa.repeat(pa.scalar(header, pa.binary()), count), *parts)
+
+    return write
+
+
+def _null_of(avro: AvroType) -> bytes | None:
+    numbers = [number for number, part in enumerate(avro.parts) if part.kind is AvroKind.NULL]
+    return branch_prefix(numbers[0]) if numbers else (b"" if avro.kind is AvroKind.NULL else None)
 
 
 def _join(*parts: pa.Array | pa.Scalar) -> pa.Array:
     return pc.binary_join_element_wise(*parts, _JOINED)
 
 
-def _nullable(values: pa.Array) -> pa.Array:
-    """Return values of a union of null and their type."""
-    if not values.null_count:
-        return _join(_VALUE, _encode(values))
-    known = values.is_valid()
-    places = pa.array(np.cumsum(known.to_numpy(zero_copy_only=False)) - 1, mask=~known.to_numpy(zero_copy_only=False))
-    return pc.fill_null(_join(_VALUE, _encode(values.drop_null())).take(places), _NULL)
+def _writer(avro: AvroType, to: DataType, path: str) -> Writer:
+    """Return what writes values of a column, which may be null."""
+    if avro.kind is not AvroKind.UNION:
+        return _nullable(_value_writer(avro, to, path), None, _advice(avro, path))
+    null = _null_of(avro)
+    if is_struct_of_members(avro, to):
+        return _nullable(_members_writer(avro, to, path, null), null, _advice(avro, path))
+    number = written_branch(avro, to)
+    assert number is not None, "the schema holds all columns, which the planner checks"
+    write, prefix = _value_writer(avro.parts[number], to, path), pa.scalar(branch_prefix(number), pa.binary())
+    return _nullable(lambda values: _join(prefix, write(values)), null, _advice(avro, path))
 
 
-def _encode(values: pa.Array) -> pa.Array:
-    """Return the bytes of values without nulls."""
-    kind = values.type
-    if pa.types.is_struct(kind):
-        return _join(pa.array([b""] * len(values), pa.binary()), *map(_nullable, values.flatten()))
-    if pa.types.is_list(kind):
-        return _blocks(values.value_lengths(), _nullable(values.flatten()))
-    if pa.types.is_map(kind):
+def _advice(avro: AvroType, path: str) -> str:
+    return (
+        f"{path} is null, and its type in the schema, {avro}, has no null. Give it a value in a map before: "
+        f"coalesce({path}, ...), or write by a schema where it is a union with null"
+    )
+
+
+def _nullable(write: Writer, null: bytes | None, refusal: str) -> Writer:
+    """Return what writes values of which some are null."""
+
+    def write_known(values: pa.Array) -> pa.Array:
+        if not values.null_count:
+            return write(values)
+        if null is None:
+            raise StreamSystemError(refusal)
+        known = values.is_valid().to_numpy(zero_copy_only=False)
+        places = pa.array(np.cumsum(known) - 1, mask=~known)
+        return pc.fill_null(write(values.drop_null()).take(places), pa.scalar(null, pa.binary()))
+
+    return write_known
+
+
+def _members_writer(union: AvroType, to: DataType, path: str, null: bytes | None) -> Writer:
+    """Return what writes structs with a field for each branch, of which one has a value, or none if there is a null."""
+    numbers = [union.parts.index(union.branches[member_number(part.name) or 0]) for part in to.fields]
+    writers = [
+        _value_writer(union.parts[number], part.type, f"{path}.{part.name}")
+        for number, part in zip(numbers, to.fields, strict=True)
+    ]
+
+    def write(values: pa.Array) -> pa.Array:
+        parts = values.flatten()
+        known = np.array([part.is_valid().to_numpy(zero_copy_only=False) for part in parts])
+        counts = known.sum(0)
+        if (counts > 1).any() or (null is None and not counts.all()):
+            found = "several members" if (counts > 1).any() else "no member"
+            raise StreamSystemError(
+                f"{path} has {found}, and a value of {union} is one of its branches: let one field of the struct have "
+                "a value, the others null"
+            )
+        encoded = [pa.array([null or b""], pa.binary())]
+        sources = np.zeros(len(values), np.int64)
+        at = 1
+        for number, part, write_part, given in zip(numbers, parts, writers, known, strict=True):
+            prefix = pa.scalar(branch_prefix(number), pa.binary())
+            encoded.append(_join(prefix, write_part(part.drop_null())))
+            sources[given] = at + np.arange(int(given.sum()))
+            at += len(encoded[-1])
+        return pa.concat_arrays(encoded).take(pa.array(sources))
+
+    return write
+
+
+def _value_writer(avro: AvroType, to: DataType, path: str) -> Writer:
+    """Return what writes values without nulls."""
+    match avro.kind:
+        case AvroKind.RECORD:
+            record = _record_writer(avro, to.fields, f"{path}.")
+            return lambda values: record(values.flatten(), len(values), b"")
+        case AvroKind.ARRAY:
+            element = _writer(avro.parts[0], to.element, f"{path}[]")
+            return lambda values: _blocks(values.value_lengths(), element(values.flatten()))
+        case AvroKind.MAP:
+            return _map_writer(_writer(avro.parts[0], to.value, f"{path}{{}}"))
+        case AvroKind.ENUM:
+            return _enum_writer(avro, path)
+        case _:
+            return lambda values: _encode_plain(values, avro, path)
+
+
+def _map_writer(item: Writer) -> Writer:
+    def write(values: pa.Array) -> pa.Array:
+        kind = values.type
         entries = values.cast(pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)])))
         keys, items = entries.flatten().flatten()
-        return _blocks(entries.value_lengths(), _join(_encode(keys), _nullable(items)))
-    return _encode_plain(values, kind)
+        return _blocks(entries.value_lengths(), _join(_with_length(keys.cast(pa.binary())), item(items)))
+
+    return write
 
 
-def _encode_plain(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_boolean(kind):
-        return _fixed(values.to_numpy(zero_copy_only=False).astype(np.uint8))
-    if pa.types.is_floating(kind):
-        return _fixed(values.to_numpy())
+def _enum_writer(avro: AvroType, path: str) -> Writer:
+    symbols = pa.array(avro.symbols, pa.string())
+
+    def write(values: pa.Array) -> pa.Array:
+        places = pc.index_in(values, symbols)
+        if places.null_count:
+            unknown = values.filter(places.is_null())[0]
+            raise StreamSystemError(f"{path}: {avro} has no symbol `{unknown}`: there are {', '.join(avro.symbols)}")
+        return _numbers(places.cast(pa.int64()).to_numpy())
+
+    return write
+
+
+def _encode_plain(values: pa.Array, avro: AvroType, path: str) -> pa.Array:  # noqa: PLR0911 - one for each type
+    kind = values.type
+    match avro.kind:
+        case AvroKind.BOOLEAN:
+            return _fixed(values.to_numpy(zero_copy_only=False).astype(np.uint8))
+        case AvroKind.FLOAT:
+            return _fixed(values.to_numpy())
+        case AvroKind.DOUBLE:
+            return _fixed(values.cast(pa.float64()).to_numpy())
+        case AvroKind.INT | AvroKind.LONG:
+            numbers = (values.cast(pa.int32()) if pa.types.is_date(kind) else values).cast(pa.int64()).to_numpy()
+            return _numbers(numbers // _MICROS if pa.types.is_timestamp(kind) and avro.logical in _MILLIS else numbers)
+        case AvroKind.FIXED:
+            return _fixed_bytes(values, avro, path)
     if pa.types.is_decimal(kind):
-        return _with_length(_decimal_digits(values))
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        return _with_length(values.cast(pa.binary()))
-    if pa.types.is_date(kind):
-        values = values.cast(pa.int32())
-    return _numbers(values.cast(pa.int64()).to_numpy())
+        return _with_length(_decimal_digits(values, avro.scale))
+    if avro.logical is AvroLogical.UUID:
+        _check_uuids(values, path)
+    return _with_length(values.cast(pa.binary()))
+
+
+def _fixed_bytes(values: pa.Array, avro: AvroType, path: str) -> pa.Array:
+    if avro.logical is AvroLogical.DECIMAL:
+        return _decimal_digits(values, avro.scale, avro.size)
+    if avro.logical is AvroLogical.UUID:
+        _check_uuids(values, path)
+        return pa.array([uuid.UUID(value).bytes for value in values.to_pylist()], pa.binary())
+    lengths = pc.binary_length(values)
+    if pc.any(pc.not_equal(lengths, avro.size)).as_py():
+        wrong = lengths.filter(pc.not_equal(lengths, avro.size))[0]
+        raise StreamSystemError(f"{path}: {avro} has {avro.size} bytes, and a value has {wrong}")
+    return values
+
+
+def _check_uuids(values: pa.Array, path: str) -> None:
+    wrong = pc.invert(pc.match_substring_regex(values, _UUID))
+    if pc.any(wrong).as_py():
+        raise StreamSystemError(f"{path}: `{values.filter(wrong)[0]}` is no UUID")
 
 
 def _fixed(values: npt.NDArray[np.generic]) -> pa.Array:
@@ -101,13 +263,19 @@ def _with_length(values: pa.Array) -> pa.Array:
     return _join(_numbers(pc.binary_length(values).cast(pa.int64()).to_numpy()), values)
 
 
-def _decimal_digits(values: pa.Array) -> pa.Array:
-    """Return the digits of decimals as whole numbers, the highest byte first, in as few bytes as hold their sign."""
-    wide = values.cast(pa.decimal128(_WIDEST_DECIMAL, values.type.scale))
+def _decimal_digits(values: pa.Array, scale: int, size: int | None = None) -> pa.Array:
+    """Return the digits of decimals as whole numbers, the highest byte first.
+
+    They are in so many bytes, or in as few as hold their sign.
+    """
+    wide = values.cast(pa.decimal128(_WIDEST_DECIMAL, scale))
     start = wide.offset * _DECIMAL_BYTES
     stored = np.frombuffer(wide.buffers()[1], np.uint8)[start : start + len(wide) * _DECIMAL_BYTES]
     digits = stored.reshape(-1, _DECIMAL_BYTES)
     sign = np.where(digits[:, -1:] & 0x80, 255, 0).astype(np.uint8)
+    if size is not None:
+        wider = np.concatenate((digits, np.repeat(sign, max(size - _DECIMAL_BYTES, 0), 1)), 1)[:, :size]
+        return _cut(wider[:, ::-1], np.full(len(digits), size, np.int32))
     differs = digits != sign
     lengths = np.where(differs.any(1), _DECIMAL_BYTES - np.argmax(differs[:, ::-1], 1), 1)
     highest = digits[np.arange(len(digits)), lengths - 1]

@@ -87,3 +87,23 @@ def test_a_record_that_can_not_be_read_is_named_or_left_out(tmp_path):
     summary = apps.run(app(onError="skip"), tmp_path, fresh=False)
     assert summary.written == {"out": 3}
     assert summary.not_used["orders"] == {"unreadable": 2, "without value": 1}
+
+
+def test_rows_are_written_by_the_schema_of_the_output(tmp_path):
+    """Enums, branches in another order than ours, and defaults stay what the schema says."""
+    kinds = {"type": "enum", "name": "Kind", "symbols": ["b", "a"]}
+    fields = [
+        {"name": "n", "type": "int", "default": 5},
+        {"name": "at", "type": [{"type": "long", "logicalType": "timestamp-millis"}, "null"]},
+        {"name": "k", "type": ["null", kinds]},
+    ]
+    schema = {"type": "record", "name": "shop.Out", "fields": fields}
+    document = app()
+    document["spec"]["operators"][1]["map"] = "at, k"
+    document["spec"]["operators"][0] = {"name": "named", "from": "orders", "filter": "k <> 'c'"}
+    document["spec"]["streams"]["out"]["avro"] = {"schema": json.dumps(schema)}
+    del document["spec"]["streams"]["names"], document["spec"]["tables"]
+    write(tmp_path)
+    assert apps.run(document, tmp_path).written == {"out": 2}
+    found = [fastavro.schemaless_reader(io.BytesIO(m.value), schema, None) for m in log_messages.read(tmp_path, "out")]
+    assert [(row["n"], row["at"].timestamp(), row["k"]) for row in found] == [(5, 0, "a"), (5, 1, "b")]

@@ -19,7 +19,7 @@ from streamapp_core.avro.avro_writing import avro_schema_of
 from streamapp_core.schema import parse_schema
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.avro.avro_decoding import AvroRowReader
-from streamapp_systems.avro.avro_encoding import encode_avro_rows
+from streamapp_systems.avro.avro_encoding import AvroRowWriter
 
 EPOCH = datetime.datetime.fromisoformat("1970-01-01")
 DAYS = (-719_162, 2_932_896)
@@ -325,8 +325,9 @@ def test_what_is_written_fastavro_reads_and_is_read_again(rows):
     columns = parse_schema(WRITTEN)
     table = pa.Table.from_pylist(rows, schema=arrow_schema(columns))
     document = avro_schema_of(columns, "out")
-    encoded = encode_avro_rows(table.slice(0), b"12345")
-    again, good, _ = AvroRowReader(parse_avro_schema(json.dumps(document)), columns).read(encoded, 5)
+    record = parse_avro_schema(json.dumps(document))
+    encoded = AvroRowWriter(record, columns).write(table, b"12345")
+    again, good, _ = AvroRowReader(record, columns).read(encoded, 5)
     assert good.all()
     assert repr(again.to_pylist()) == repr(table.to_pylist())
     theirs = fastavro.parse_schema(document)

@@ -86,7 +86,11 @@ def test_a_column_that_values_do_not_fit_is_refused(schema, reason):
         ({"source": {"system": "kafka", "avro": {}, "schema": "k variant"}}, "TypeMismatch", "in.schema"),
         ({"source": {"system": "kafka", "avro": {}, "schema": "k map<int,int>"}}, "TypeMismatch", "in.schema"),
         ({"source": {"system": "kafka", "avro": {}}}, "InvalidSpec", "in"),
-        ({"output": {"avro": BARE["avro"]}}, "NotSupported", "out.avro.schema"),
+        ({"output": {"avro": BARE["avro"]}, "select": "id"}, "UnknownColumn", "out.avro.schema"),
+        ({"output": {"avro": BARE["avro"]}, "select": "* except (id), 1D as id"}, "TypeMismatch", "out.avro.schema"),
+        ({"output": {"avro": {"schemaFile": "a.avsc"}}}, "InvalidSpec", "out.avro.schemaFile"),
+        ({"output": {"avro": {**BARE["avro"], "recordName": "A"}}}, "NotSupported", "out.avro.recordName"),
+        ({"output": {"avro": {"schema": "{"}}}, "InvalidSpec", "out.avro.schema"),
         ({"select": "id as `a-b`"}, "NotSupported", "out"),
         ({"select": "map(id, 1) as m"}, "NotSupported", "out"),
         ({"select": "parse_json('1') as v"}, "NotSupported", "out"),
@@ -95,6 +99,10 @@ def test_a_column_that_values_do_not_fit_is_refused(schema, reason):
 )
 def test_what_can_not_be_is_refused(refused, code, path):
     check_refused(app(**refused), code, f"spec.streams.{path}", COUNTS)
+
+
+def test_an_output_may_have_a_schema_of_its_own():
+    assert accepted(app(output={"avro": BARE["avro"]}), COUNTS).streams["out"].schema is not None
 
 
 def test_what_is_sent_to_an_output_has_one_schema():

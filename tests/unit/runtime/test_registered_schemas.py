@@ -85,6 +85,15 @@ def test_outputs_are_registered_and_have_their_ids(registry, tmp_path):
     assert json.loads(registry.schemas[2]["schema"])["name"] == "com.shop.Out"
 
 
+def test_a_schema_that_the_spec_gives_is_registered_as_it_is(registry, tmp_path):
+    text = json.dumps({**record(a=["int", "string"]), "namespace": "shop", "doc": "kept"})
+    plan, systems = planned(registry, "a int", avro={"schema": text}), local_systems(tmp_path)
+    assert find_schema_problems(plan, systems) == ()
+    register_schemas(plan, systems)
+    assert [found["schema"] for found in registry.schemas] == [text]
+    assert output_headers(plan, systems) == {"out": b"\x00\x00\x00\x00\x01"}
+
+
 def test_an_output_that_the_registry_refuses_is_a_problem_of_the_plan(registry, tmp_path):
     registry.add("9.shop-out-value", record(a="string"))
     registry.refusal = "TYPE_MISMATCH"
