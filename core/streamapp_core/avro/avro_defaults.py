@@ -25,7 +25,7 @@ def default_value(field: AvroField) -> bytes | None:
         raise AvroSchemaError(f"field {field.name}: its default, {field.default[:80]}, is no {field.type}") from None
 
 
-def _encoded(avro: AvroType, value: Any) -> bytes:  # noqa: ANN401 - JSON
+def _encoded(avro: AvroType, value: Any) -> bytes:  # noqa: ANN401, PLR0911 - JSON; one for each type
     """Return the bytes of a value; of a union it is one of the first branch that it fits.
 
     Raises:
