@@ -75,13 +75,12 @@ def _in_record(record: AvroType, columns: tuple[Column, ...], path: str) -> Iter
             reason = "no column has its name, and it has no default and is not nullable; add the column in a map"
             yield SchemaMismatch(path=f"{path}{field.name}", reason=reason, missing=True)
     for column in columns:
-        field = record.get(column.name)
-        at = f"{path}{column.name}"
-        if field is None:
+        at, target = f"{path}{column.name}", record.get(column.name)
+        if target is None:
             reason = f"{record.name} has no field `{column.name}`, so it would not be written; leave it out in a map"
             yield SchemaMismatch(path=at, reason=reason, missing=True)
         else:
-            yield from _in_type(field.type, column.type, at)
+            yield from _in_type(target.type, column.type, at)
 
 
 def _in_type(avro: AvroType, to: DataType, path: str) -> Iterator[SchemaMismatch]:
