@@ -105,6 +105,7 @@ def test_the_type_of_an_expression_is_sparks(text, expected):
         ("array_contains(array(n), null)", ProblemCode.INVALID_EXPRESSION, "looks for no null"),
         (r"regexp_replace(tail, '\\r$', '') = ''", ProblemCode.INVALID_EXPRESSION, "takes a return"),
         ("regexp_replace(tail, '[^a]$', '') = ''", ProblemCode.INVALID_EXPRESSION, "takes a return"),
+        ("regexp_replace(tail, 'a', 'b', 99999999999999999999) = ''", ProblemCode.INVALID_EXPRESSION, "is no int"),
         ("regexp_replace(tail, 'a$', '$0') = ''", ProblemCode.INVALID_EXPRESSION, "no $0"),
         (r"split(tail, '\\ba') = array('')", ProblemCode.INVALID_EXPRESSION, "hold `"),
         ("cast(n as array<int>) = 1", ProblemCode.TYPE_MISMATCH, "can't be cast to array<int>"),

@@ -106,6 +106,8 @@ def _taken(function: Function, parameter: Parameter, value: Value) -> Value:
     literal = {Accepts.TEXT_LITERAL: str, Accepts.WHOLE_LITERAL: int}.get(accepts)
     if literal and (not isinstance(value.literal, literal) or isinstance(value.literal, bool)):
         raise invalid(f"{parameter.name} of {function.usage} must be a literal, not computed: a {accepts.value}")
+    if isinstance(value.literal, int) and literal is int and not -(2**31) <= value.literal < 2**31:
+        raise invalid(f"{parameter.name} of {function.usage} is no int: {value.literal}")
     return value
 
 
