@@ -196,7 +196,7 @@ negative(dt - dt2)::string; positive(dt - dt2)::string; try_add(ts, interval '1'
 try_subtract(dt, interval '1' year); try_divide(interval 1 day, tiny)::string
 try_multiply(interval 1 day, tiny)::string; width_bucket(dt - dt2, interval '-100' day, interval '100' day, 7)
 width_bucket(make_ym_interval(tiny), interval '-5' year, interval '5' year, 7)
-date_part('days', dt - dt2); extract(doy from moment); date_part('month', make_ym_interval(tiny, small2))
+date_part('days', dt - dt2); date_part('month', make_ym_interval(tiny, small2))
 from_utc_timestamp(ts, 'Asia/Seoul'); from_utc_timestamp(ts, 'America/New_York'); from_utc_timestamp(ts2, '+05:30')
 from_utc_timestamp(moment, 'PST')
 to_utc_timestamp(ts, 'Asia/Seoul'); to_utc_timestamp(ts, 'Europe/Paris'); to_utc_timestamp(ts2, 'GMT-3')
