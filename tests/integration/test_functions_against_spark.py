@@ -268,7 +268,8 @@ tiny = small2; small2 < i; tiny in (1, 2); i & i2; b | i; i ^ b; tiny & small2; 
 b >> 3; i div i2; b div b2; tiny div small2; m div m2; i div 0; m div i2; 7 div -2; s ilike '%A%'; s is distinct from s2
 i is not distinct from i2; t is true; t is not false; s like 'a/%%' escape '/'; s not like '|_' escape '|'; x'1CAFE'
 trim(both 'ab' from s); trim(leading from s); trim(trailing 'b' from s); substring(s from 2 for 2); position('a' in s)
-overlay(s placing 'XX' from 2 for 1); extract(year from ts); extract(second from ts2); extract(week from dt); extract(doy from moment)
+overlay(s placing 'XX' from 2 for 1); extract(year from ts); extract(second from ts2); extract(week from dt)
+extract(doy from moment)
 -(-i); - 5; -2147483648; -9223372036854775808; 2147483648; 1.50; .5; 1.; 0.0; 0.010; 1e3; 3BD; 2.5D; 7L; i + -5
 fine * fine; fine + m; fine / 3; m2 / m; m2 % m; m - fine; whole / 7; m * -2; 100 - m; (i + i2) * (b - b2); i != 1
 i == 1; t and t2; t or t2; not t; !t; t and null; t or null; i is null; s is not null; null is null
