@@ -35,8 +35,13 @@ _PROCESSORS = TypeAdapter(Mapping[str, ProcessorModel])
 
 def read_app(path: Path) -> ParsedApp:
     """Read a StreamApp, or end the program if the file has none; one with problems is read as far as possible."""
+    return parse_app(path, read_app_text(path))
+
+
+def parse_app(path: Path, text: str) -> ParsedApp:
+    """Return the StreamApp in the text of a file, as `read_app` does."""
     try:
-        return parse_text(read_app_text(path))
+        return parse_text(text)
     except DocumentError as error:
         exit_with_error(f"{path}: {error}")
 

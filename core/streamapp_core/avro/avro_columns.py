@@ -4,7 +4,7 @@ Types go by Avro's own rules of schema resolution, with the columns as the reade
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from streamapp_core.avro.avro_schema import AvroKind, AvroLogical, AvroSchemaError, AvroType
 from streamapp_core.data_types import all_types
@@ -74,8 +74,8 @@ def columns_of_avro(record: AvroType) -> Schema:
     Raises:
         AvroSchemaError: it is no record, or has what no column holds, or names that differ in their case alone.
     """
-    if record.kind is not AvroKind.RECORD:
-        raise AvroSchemaError(f"rows are records, and the schema is a {record.kind}")
+    for mismatch in find_no_record(record):
+        raise AvroSchemaError(mismatch.reason)
     try:
         columns = tuple(Column(field.name, type_of_avro(field.type)) for field in record.fields)
         return parse_schema(str(Schema(columns)))
@@ -128,10 +128,15 @@ def find_unreadable(schema: Schema) -> Iterator[SchemaMismatch]:
 
 def find_mismatches(record: AvroType, schema: Schema) -> Iterator[SchemaMismatch]:
     """Find the columns of a stream that records of a writer's schema don't fit."""
-    if record.kind is not AvroKind.RECORD:
-        yield SchemaMismatch(path="", reason=f"rows are records, and the schema is a {record.kind}")
-        return
-    yield from _in_record(record, schema.columns, "", record.name)
+    yield from find_no_record(record)
+    if record.kind is AvroKind.RECORD:
+        yield from _in_record(record, schema.columns, "", record.name)
+
+
+def find_no_record(schema: AvroType) -> Iterator[SchemaMismatch]:
+    """Find that a schema has no fields, which columns go by."""
+    if schema.kind is not AvroKind.RECORD:
+        yield SchemaMismatch(path="", reason=f"rows are records, and the schema is a {schema.kind}")
 
 
 def member_number(name: str) -> int | None:
@@ -147,6 +152,23 @@ def is_struct_of_members(avro: AvroType, to: DataType) -> bool:
         and to.kind is TypeKind.STRUCT
         and all(member_number(part.name) is not None for part in to.fields)
     )
+
+
+def find_in_members(
+    union: AvroType,
+    to: DataType,
+    path: str,
+    find_in_branch: Callable[[AvroType, DataType, str], Iterator[SchemaMismatch]],
+) -> Iterator[SchemaMismatch]:
+    """Find what `find_in_branch` finds in the fields of a struct of members, and those that stand for no branch."""
+    branches = union.branches
+    for part in to.fields:
+        at, number = f"{path}.{part.name}", member_number(part.name)
+        if number is None or number >= len(branches):
+            reason = f"{union} has {len(branches)} branches beside null, so there is no `{part.name}`"
+            yield SchemaMismatch(path=at, reason=reason)
+        else:
+            yield from find_in_branch(branches[number], part.type, at)
 
 
 def _in_record(record: AvroType, columns: tuple[Column, ...], path: str, where: str) -> Iterator[SchemaMismatch]:
@@ -165,13 +187,7 @@ def _in_record(record: AvroType, columns: tuple[Column, ...], path: str, where: 
 def _in_type(avro: AvroType, to: DataType, path: str) -> Iterator[SchemaMismatch]:
     branches = avro.branches
     if is_struct_of_members(avro, to):
-        for part in to.fields:
-            number = member_number(part.name)
-            if number is None or number >= len(branches):
-                reason = f"{avro} has {len(branches)} branches beside null, so there is no `{part.name}`"
-                yield SchemaMismatch(path=f"{path}.{part.name}", reason=reason)
-            else:
-                yield from _in_branch(branches[number], part.type, f"{path}.{part.name}")
+        yield from find_in_members(avro, to, path, _in_branch)
         return
     for branch in branches:
         for mismatch in _in_branch(branch, to, path):

@@ -41,7 +41,7 @@ def _encoded(avro: AvroType, value: Any) -> bytes:  # noqa: ANN401, PLR0911 - JS
         case AvroKind.MAP if isinstance(value, dict):
             return _block([_text(key.encode()) + _encoded(avro.parts[0], item) for key, item in value.items()])
         case AvroKind.ENUM:
-            return _number(avro.symbols.index(value))
+            return encode_number(avro.symbols.index(value))
         case _ if isinstance(value, str):
             return _of_text(avro, value)
     return _plain(avro.kind, value)
@@ -65,7 +65,7 @@ def _plain(kind: AvroKind, value: Any) -> bytes:  # noqa: ANN401 - JSON
         case AvroKind.BOOLEAN if isinstance(value, bool):
             return bytes([value])
         case AvroKind.INT | AvroKind.LONG if type(value) is int and -1 <= value >> _WIDTHS[kind] <= 0:
-            return _number(value)
+            return encode_number(value)
         case AvroKind.FLOAT | AvroKind.DOUBLE if not isinstance(value, bool):
             return struct.pack(_FORMS[kind], value)
     return _no_value()
@@ -78,7 +78,7 @@ def _no_value() -> bytes:
 def _of_union(avro: AvroType, value: Any) -> bytes:  # noqa: ANN401 - JSON
     for number, branch in enumerate(avro.parts):
         try:
-            return _number(number) + _encoded(branch, value)
+            return encode_number(number) + _encoded(branch, value)
         except (TypeError, ValueError, OverflowError, struct.error):
             continue
     return _no_value()
@@ -92,23 +92,18 @@ def _of_record(field: AvroField, values: Mapping[str, Any]) -> bytes:
 
 
 def _block(items: list[bytes]) -> bytes:
-    return b"".join((_number(len(items)), *items, b"\x00")) if items else b"\x00"
+    return b"".join((encode_number(len(items)), *items, b"\x00")) if items else b"\x00"
 
 
 def _text(value: bytes) -> bytes:
-    return _number(len(value)) + value
+    return encode_number(len(value)) + value
 
 
-def _number(value: int) -> bytes:
-    """Return a whole number in zigzag and of variable length."""
+def encode_number(value: int) -> bytes:
+    """Return a whole number in zigzag and of variable length: an int, a long, or the number of a union's branch."""
     left = (value << 1) ^ (value >> 63)
     found = bytearray()
     while left > 0x7F:  # noqa: PLR2004 - the bits that a byte holds
         found.append(left & 0x7F | 0x80)
         left >>= 7
     return bytes((*found, left))
-
-
-def branch_prefix(number: int) -> bytes:
-    """Return what stands before a value of a branch of a union."""
-    return _number(number)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from streamapp_core.avro.avro_columns import is_struct_of_members, member_number
+from streamapp_core.avro.avro_columns import find_in_members, find_no_record, is_struct_of_members
 from streamapp_core.avro.avro_defaults import default_value
 from streamapp_core.avro.avro_schema import AvroKind, AvroLogical, AvroSchemaError, AvroType
 from streamapp_core.schema import MAX_PRECISION, Column, DataType, Schema, TypeKind
@@ -36,10 +36,9 @@ _HELD = {
 
 def find_unwritable_by(record: AvroType, schema: Schema) -> Iterator[SchemaMismatch]:
     """Find the columns that records of a schema don't hold, and the fields that nothing fills."""
-    if record.kind is not AvroKind.RECORD:
-        yield SchemaMismatch(path="", reason=f"rows are records, and the schema is a {record.kind}")
-        return
-    yield from _in_record(record, schema.columns, "")
+    yield from find_no_record(record)
+    if record.kind is AvroKind.RECORD:
+        yield from _in_record(record, schema.columns, "")
 
 
 def written_branch(union: AvroType, column: DataType) -> int | None:
@@ -99,13 +98,7 @@ def _in_type(avro: AvroType, to: DataType, path: str) -> Iterator[SchemaMismatch
 def _in_union(union: AvroType, to: DataType, path: str) -> Iterator[SchemaMismatch]:
     branches = union.branches
     if is_struct_of_members(union, to):
-        for part in to.fields:
-            number = member_number(part.name)
-            if number is None or number >= len(branches):
-                reason = f"{union} has {len(branches)} branches beside null, so there is no `{part.name}`"
-                yield SchemaMismatch(path=f"{path}.{part.name}", reason=reason)
-            else:
-                yield from _in_type(branches[number], part.type, f"{path}.{part.name}")
+        yield from find_in_members(union, to, path, _in_type)
     elif len(branches) == 1:
         yield from _in_type(branches[0], to, path)
     elif written_branch(union, to) is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from streamapp_core.avro.avro_columns import find_mismatches, find_unreadable
-from streamapp_core.avro.avro_schema import AvroSchemaError, parse_avro_schema
+from streamapp_core.avro.avro_schema import AvroSchemaError, AvroType, parse_avro_schema
 from streamapp_core.avro.avro_targets import find_unwritable_by
 from streamapp_core.avro.avro_writing import find_unwritable
 from streamapp_core.graph.graph import Graph
@@ -52,10 +52,9 @@ def _check_input(
         for mismatch in () if schema is None else find_unreadable(schema):
             yield schema_problem(name, mismatch, "Avro")
         return
-    try:
-        record = parse_avro_schema(text)
-    except AvroSchemaError as error:
-        yield unreadable_schema_problem(name, "avro", file, error)
+    record = _parse(name, text, file)
+    if isinstance(record, Problem):
+        yield record
         return
     for mismatch in () if schema is None else find_mismatches(record, schema):
         yield schema_problem(name, mismatch, f"`{file or 'avro.schema'}`")
@@ -73,11 +72,17 @@ def _check_output(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) ->
     if text is None:
         yield missing_file_problem(name, "avro", file or "")
         return
-    try:
-        record = parse_avro_schema(text)
-    except AvroSchemaError as error:
-        yield unreadable_schema_problem(name, "avro", file, error)
+    record = _parse(name, text, file)
+    if isinstance(record, Problem):
+        yield record
         return
     for schema in schemas:
         for mismatch in find_unwritable_by(record, schema):
             yield written_schema_problem(name, "avro", file, mismatch)
+
+
+def _parse(name: str, text: str, file: str | None) -> AvroType | Problem:
+    try:
+        return parse_avro_schema(text)
+    except AvroSchemaError as error:
+        return unreadable_schema_problem(name, "avro", file, error)

@@ -23,17 +23,12 @@ def message_streams(graph: Graph, of: StreamFormat) -> Iterator[tuple[str, Strea
 
 def schema_problem(name: str, mismatch: SchemaMismatch, source: str) -> Problem:
     """Return the problem of a column that values of a schema don't fit; `source` says whose schema it is."""
-    code = ProblemCode.UNKNOWN_COLUMN if mismatch.missing else ProblemCode.TYPE_MISMATCH
-    column = f"`{mismatch.path}`: " if mismatch.path else ""
-    return Problem(path=f"spec.streams.{name}.schema", code=code, message=f"{source}: {column}{mismatch.reason}")
+    return _mismatch_problem(f"spec.streams.{name}.schema", mismatch, f"{source}: ")
 
 
 def written_schema_problem(name: str, field: str, file: str | None, mismatch: SchemaMismatch) -> Problem:
     """Return the problem of a column that a given schema does not hold, or of a field that none fills."""
-    code = ProblemCode.UNKNOWN_COLUMN if mismatch.missing else ProblemCode.TYPE_MISMATCH
-    column = f"`{mismatch.path}`: " if mismatch.path else ""
-    path = f"spec.streams.{name}.{field}.{'schema' if file is None else 'schemaFile'}"
-    return Problem(path=path, code=code, message=f"{column}{mismatch.reason}")
+    return _mismatch_problem(_given_schema(name, field, file), mismatch)
 
 
 def no_schema_problem(graph: Graph, name: str, field: str) -> Problem:
@@ -50,16 +45,14 @@ def no_schema_problem(graph: Graph, name: str, field: str) -> Problem:
 
 def unreadable_schema_problem(name: str, field: str, file: str | None, error: Exception) -> Problem:
     """Return the problem of a schema that is none, or is not supported; `file` is that which it stands in."""
-    path = f"spec.streams.{name}.{field}"
-    if file is None:
-        return Problem(path=f"{path}.schema", code=ProblemCode.INVALID_SPEC, message=str(error))
-    return Problem(path=f"{path}.schemaFile", code=ProblemCode.INVALID_SPEC, message=f"{file}: {error}")
+    message = str(error) if file is None else f"{file}: {error}"
+    return Problem(path=_given_schema(name, field, file), code=ProblemCode.INVALID_SPEC, message=message)
 
 
 def missing_file_problem(name: str, field: str, file: str) -> Problem:
     """Return the problem of a stream whose schema stands in a file that nobody could read; `field` has its options."""
     return Problem(
-        path=f"spec.streams.{name}.{field}.schemaFile",
+        path=_given_schema(name, field, file),
         code=ProblemCode.INVALID_SPEC,
         message=f"the text of `{file}` is not here: it is a file in UTF-8, named from the folder of the app; for "
         "Kubernetes, `streamapp bundle APP.yaml` writes a resource that has it as `schema`",
@@ -109,3 +102,14 @@ def superfluous_option(name: str, place: tuple[str, ...], message: str) -> Probl
             text=f"remove `{path}`", edits=(Edit(op="remove", pointer="/".join(("/spec/streams", name, *place))),)
         ),
     )
+
+
+def _given_schema(name: str, field: str, file: str | None) -> str:
+    """Return the path of a schema that the spec gives, or of the file's name that has it."""
+    return f"spec.streams.{name}.{field}.{'schema' if file is None else 'schemaFile'}"
+
+
+def _mismatch_problem(path: str, mismatch: SchemaMismatch, source: str = "") -> Problem:
+    code = ProblemCode.UNKNOWN_COLUMN if mismatch.missing else ProblemCode.TYPE_MISMATCH
+    column = f"`{mismatch.path}`: " if mismatch.path else ""
+    return Problem(path=path, code=code, message=f"{source}{column}{mismatch.reason}")

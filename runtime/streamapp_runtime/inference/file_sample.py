@@ -1,7 +1,6 @@
 """Samples of files: CSV, NDJSON or Parquet, in a folder, in folders that are columns, or alone."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +21,14 @@ from streamapp_core.spec.streams import CsvOptions, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import FileSystem, SystemSpec
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.inference.source_files import SourceFiles, find_files
-from streamapp_runtime.inference.source_sample import ReadRows, SourceSample, fit_columns, read_chunks
+from streamapp_runtime.inference.source_sample import (
+    SAMPLED_FILES,
+    ReadRows,
+    SourceSample,
+    fit_columns,
+    folder_in_spec,
+    read_chunks,
+)
 from streamapp_systems.arrow_types import arrow_schema, spec_type
 from streamapp_systems.file.column_folders import NULL_FOLDER
 from streamapp_systems.file.compressed_files import open_bytes
@@ -31,7 +37,6 @@ from streamapp_systems.file.file_chunks import BLOCK_SIZE
 from streamapp_systems.file.partition_files import file_format
 from streamapp_systems.protocols import StreamDescriptor
 
-_FILES = 8
 _FOLDER_TYPES = {TypeKind.BOOLEAN, TypeKind.BIGINT, TypeKind.DATE, TypeKind.TIMESTAMP}
 
 
@@ -66,10 +71,9 @@ def _sample(source: str, files: SourceFiles, app_folder: Path, rows: int) -> Sou
     fitted = fit_columns((*inside, *folders), read, wider)
     schema = _completed(fitted.schema, columns) if by_place else fitted.schema
     count = sum(map(len, fitted.found.rows)) + len(fitted.found.unreadable)
-    where = os.path.relpath(files.root, app_folder) if not Path(source).is_absolute() else str(files.root.absolute())
     return SourceSample(
         label=Path(source).resolve().name.partition(".")[0],
-        system=SystemSpec(file=FileSystem(path=where)),
+        system=SystemSpec(file=FileSystem(path=folder_in_spec(files.root, source, app_folder))),
         stream=_spec(described, schema),
         schema=schema,
         rows=fitted.found.rows,
@@ -191,6 +195,6 @@ def _folder_type(name: str, files: Sequence[Path]) -> DataType:
 
 def _spread(files: Sequence[Path]) -> Sequence[Path]:
     """Return some files, from the first to the last."""
-    if len(files) <= _FILES:
+    if len(files) <= SAMPLED_FILES:
         return files
-    return [files[number * (len(files) - 1) // (_FILES - 1)] for number in range(_FILES)]
+    return [files[number * (len(files) - 1) // (SAMPLED_FILES - 1)] for number in range(SAMPLED_FILES)]

@@ -1,7 +1,9 @@
 """A sample of a source, read as a stream of an app would read it."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -12,6 +14,9 @@ from streamapp_core.spec.systems import SystemSpec
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.file.file_chunks import Chunk, UnreadableRow
+
+SAMPLED_FILES = 8
+"""The files of a source that are read, where it has more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,11 @@ def read_chunks(files: Iterable[Iterable[Chunk]], schema: Schema, most: int) -> 
                 break
         partitions.append(pa.Table.from_batches(rows, arrow_schema(schema)))
     return ReadRows(rows=tuple(partitions), unreadable=tuple(reasons))
+
+
+def folder_in_spec(folder: Path, source: str, app_folder: Path) -> str:
+    """Return a folder as the spec has it: from the folder of the app, unless the user named the source in full."""
+    return str(folder.absolute()) if Path(source).is_absolute() else os.path.relpath(folder, app_folder)
 
 
 def _narrowest(column: Column, read: Read, wider: Callable[[DataType], Sequence[DataType]]) -> tuple[Column, int]:

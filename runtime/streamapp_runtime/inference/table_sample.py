@@ -1,18 +1,23 @@
 """Samples of tables of Delta: the rows of their newest files."""
 
-import os
 from pathlib import Path
 
 from streamapp_core.data_types import Column
 from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.spec.systems import DeltaSystem, SystemSpec
-from streamapp_runtime.inference.source_sample import ReadRows, SourceSample, fit_columns, read_chunks
+from streamapp_runtime.inference.source_sample import (
+    SAMPLED_FILES,
+    ReadRows,
+    SourceSample,
+    fit_columns,
+    folder_in_spec,
+    read_chunks,
+)
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.folder.delta_log import LOG, DeltaLog
 from streamapp_systems.folder.delta_rows import DeltaRows, table_columns
 
-_FILES = 8
 _SYSTEM = "lake"
 
 
@@ -30,7 +35,7 @@ def sample_table(source: str, app_folder: Path, rows: int) -> SourceSample:
     table = Path(source).resolve()
     snapshot = DeltaLog(table).snapshot()
     types = dict(table_columns(snapshot.metadata))
-    files = snapshot.files[-_FILES:]
+    files = snapshot.files[-SAMPLED_FILES:]
 
     def read(schema: Schema) -> ReadRows:
         chunks = (DeltaRows(file.values).read(table / file.path, arrow_schema(schema), 0) for file in files)
@@ -38,11 +43,10 @@ def sample_table(source: str, app_folder: Path, rows: int) -> SourceSample:
 
     columns = [Column(name, kind) for name, kind in types.items() if kind is not None]
     fitted = fit_columns(columns, read, lambda _: ())
-    where = str(table.parent) if Path(source).is_absolute() else os.path.relpath(table.parent, app_folder)
     count = sum(map(len, fitted.found.rows))
     return SourceSample(
         label=table.name,
-        system=SystemSpec(delta=DeltaSystem(path=where)),
+        system=SystemSpec(delta=DeltaSystem(path=folder_in_spec(table.parent, source, app_folder))),
         stream=StreamSpec.model_validate({"system": _SYSTEM, "name": table.name, "schema": str(fitted.schema)}),
         schema=fitted.schema,
         rows=fitted.found.rows,

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from streamapp_core.data_types import MAX_PRECISION
 from streamapp_runtime.kernels.csv_tokens import csv_tokens
 from streamapp_runtime.kernels.inferred_types import DOUBLE, STRING, InferredType, written
 from streamapp_runtime.kernels.java_numbers import whole
@@ -13,7 +14,6 @@ from streamapp_runtime.kernels.row_functions import each_row
 from streamapp_runtime.kernels.text_schemas import UnknownTypeError, holds, is_floating, type_of_word
 
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")
-_MAX_PRECISION = 38
 _SPECIAL = ("NaN", "Inf", "-Inf")
 
 
@@ -49,7 +49,7 @@ def _inferred(token: str, *, date: bool, timestamp: bool) -> InferredType:
         if whole(token, bits) is not None:
             return InferredType(name)
     number = Decimal(token).as_tuple() if _DECIMAL.fullmatch(token) else None
-    if number and number.exponent == 0 and len(number.digits) <= _MAX_PRECISION:
+    if number and number.exponent == 0 and len(number.digits) <= MAX_PRECISION:
         return InferredType("DECIMAL", len(number.digits))
     if token in _SPECIAL or is_floating(token):
         return DOUBLE

@@ -5,6 +5,7 @@ from functools import reduce
 
 import pyarrow as pa
 
+from streamapp_core.data_types import MAX_PRECISION
 from streamapp_runtime.kernels.inferred_types import (
     DOUBLE,
     NULL,
@@ -22,7 +23,6 @@ from streamapp_systems.variants.json_tokens import Dialect, MalformedJsonError, 
 
 _LONG_BITS = 63
 _LONG_PRECISION = 20
-_MAX_PRECISION = 38
 _SCALARS = {TokenKind.TRUE: "BOOLEAN", TokenKind.FALSE: "BOOLEAN", TokenKind.FLOAT: "DOUBLE", TokenKind.NULL: "NULL"}
 
 
@@ -59,7 +59,7 @@ def _whole(text: str) -> InferredType:
     digits = text.lstrip("-")
     if len(digits) <= _LONG_PRECISION and -(2**_LONG_BITS) <= int(text) < 2**_LONG_BITS:
         return InferredType("BIGINT")
-    return InferredType("DECIMAL", len(digits)) if len(digits) <= _MAX_PRECISION else DOUBLE
+    return InferredType("DECIMAL", len(digits)) if len(digits) <= MAX_PRECISION else DOUBLE
 
 
 def _common(one: InferredType, other: InferredType) -> InferredType:

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import NamedTuple
 
+from streamapp_core.data_types import MAX_PRECISION
 from streamapp_runtime.kernels.inferred_types import quoted_name
 from streamapp_systems.variants.variant_encoding import Node, VariantKind
 
 MAX_INFERENCE_STEPS = 1_000_000
 """The most fields that are looked at to find one type: a second or two."""
-_MAX_PRECISION = 38
 _LONG_DIGITS = 20
 _NAMES = {
     VariantKind.NULL: "VOID",
@@ -139,7 +139,7 @@ def _lower(letter: str) -> str:
 
 def _decimal(one: tuple[int, int], other: tuple[int, int]) -> VariantType:
     whole, behind = max(one[0], other[0]), max(one[1], other[1])
-    return _DOUBLE if whole + behind > _MAX_PRECISION else VariantType("DECIMAL", (whole, behind))
+    return _DOUBLE if whole + behind > MAX_PRECISION else VariantType("DECIMAL", (whole, behind))
 
 
 def schema_of(node: Node) -> str | None:

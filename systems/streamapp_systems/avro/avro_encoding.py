@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.avro.avro_columns import is_struct_of_members, member_number
-from streamapp_core.avro.avro_defaults import branch_prefix, default_value
+from streamapp_core.avro.avro_defaults import default_value, encode_number
 from streamapp_core.avro.avro_schema import AvroKind, AvroLogical, AvroType
 from streamapp_core.avro.avro_targets import written_branch
-from streamapp_core.data_types import Column, DataType
+from streamapp_core.data_types import MAX_PRECISION, Column, DataType
 from streamapp_core.schema import Schema
 from streamapp_systems.protocols import StreamSystemError
 
@@ -23,7 +23,6 @@ _END = pa.scalar(b"\x00", pa.binary())
 _JOINED = pa.scalar(b"", pa.binary())
 _LONGEST_NUMBER = 10
 _DECIMAL_BYTES = 16
-_WIDEST_DECIMAL = 38
 _MILLIS = (AvroLogical.TIMESTAMP_MILLIS, AvroLogical.LOCAL_TIMESTAMP_MILLIS)
 _MICROS = 1_000
 _UUID = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
@@ -76,7 +75,7 @@ def _record_writer(
 
 def _null_of(avro: AvroType) -> bytes | None:
     numbers = [number for number, part in enumerate(avro.parts) if part.kind is AvroKind.NULL]
-    return branch_prefix(numbers[0]) if numbers else (b"" if avro.kind is AvroKind.NULL else None)
+    return encode_number(numbers[0]) if numbers else (b"" if avro.kind is AvroKind.NULL else None)
 
 
 def _join(*parts: pa.Array | pa.Scalar) -> pa.Array:
@@ -92,7 +91,7 @@ def _writer(avro: AvroType, to: DataType, path: str) -> Writer:
         return _nullable(_members_writer(avro, to, path, null), null, _advice(avro, path))
     number = written_branch(avro, to)
     assert number is not None, "the schema holds all columns, which the planner checks"
-    write, prefix = _value_writer(avro.parts[number], to, path), pa.scalar(branch_prefix(number), pa.binary())
+    write, prefix = _value_writer(avro.parts[number], to, path), pa.scalar(encode_number(number), pa.binary())
     return _nullable(lambda values: _join(prefix, write(values)), null, _advice(avro, path))
 
 
@@ -140,7 +139,7 @@ def _members_writer(union: AvroType, to: DataType, path: str, null: bytes | None
         sources = np.zeros(len(values), np.int64)
         at = 1
         for number, part, write_part, given in zip(numbers, parts, writers, known, strict=True):
-            prefix = pa.scalar(branch_prefix(number), pa.binary())
+            prefix = pa.scalar(encode_number(number), pa.binary())
             encoded.append(_join(prefix, write_part(part.drop_null())))
             sources[given] = at + np.arange(int(given.sum()))
             at += len(encoded[-1])
@@ -268,7 +267,7 @@ def _decimal_digits(values: pa.Array, scale: int, size: int | None = None) -> pa
 
     They are in so many bytes, or in as few as hold their sign.
     """
-    wide = values.cast(pa.decimal128(_WIDEST_DECIMAL, scale))
+    wide = values.cast(pa.decimal128(MAX_PRECISION, scale))
     start = wide.offset * _DECIMAL_BYTES
     stored = np.frombuffer(wide.buffers()[1], np.uint8)[start : start + len(wide) * _DECIMAL_BYTES]
     digits = stored.reshape(-1, _DECIMAL_BYTES)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.avro.avro_schema import AvroKind, AvroLogical, AvroType
+from streamapp_core.data_types import MAX_PRECISION
 from streamapp_systems.avro.avro_cursor import AvroCursor, Numbers
 
 ValueReader = Callable[[AvroCursor], pa.Array]
@@ -25,7 +26,6 @@ _UNITS = {
     AvroLogical.LOCAL_TIMESTAMP_MICROS: 1_000_000,
 }
 _DECIMAL_BYTES = 16
-_WIDEST_DECIMAL = 38
 
 
 def value_reader(avro: AvroType, to: pa.DataType, place: str) -> ValueReader:
@@ -129,8 +129,8 @@ def _decimals(cursor: AvroCursor, spans: tuple[Numbers, Numbers], scale: int, to
     long = np.flatnonzero(lengths > _DECIMAL_BYTES)
     for row in long.tolist():
         digits = int.from_bytes(data[starts[row] : starts[row] + lengths[row]].tobytes(), "big", signed=True)
-        if abs(digits) >= 10**_WIDEST_DECIMAL:
-            cursor.fail(np.arange(len(cursor)) == row, f"{place}: a decimal has more than {_WIDEST_DECIMAL} digits")
+        if abs(digits) >= 10**MAX_PRECISION:
+            cursor.fail(np.arange(len(cursor)) == row, f"{place}: a decimal has more than {MAX_PRECISION} digits")
     starts = starts + np.maximum(lengths - _DECIMAL_BYTES, 0)
     lengths = np.minimum(lengths, _DECIMAL_BYTES)
     sign = np.where((data[starts] & 0x80 != 0) & (lengths > 0), 255, 0).astype(np.uint8)
@@ -140,7 +140,7 @@ def _decimals(cursor: AvroCursor, spans: tuple[Numbers, Numbers], scale: int, to
         given = place_value < lengths
         whole[:, place_value] = np.where(given, data[np.where(given, last - place_value, 0)], sign)
     whole[cursor.failed] = 0
-    decimals = pa.Array.from_buffers(pa.decimal128(_WIDEST_DECIMAL, scale), len(cursor), [None, pa.py_buffer(whole)])
+    decimals = pa.Array.from_buffers(pa.decimal128(MAX_PRECISION, scale), len(cursor), [None, pa.py_buffer(whole)])
     return converted(cursor, decimals, lambda part: _exactly(part, to), f"{place}: it has more digits than {to}")
 
 

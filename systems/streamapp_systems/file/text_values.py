@@ -15,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamapp_core.data_types import MAX_PRECISION
+
 _ZONE = r":\d{2}.*(Z|[+-]\d{2}(:?\d{2})?)$"
 _LONG_FRACTION = (r"(\.\d{6})\d+", r"\1")
 _UTC = pa.timestamp("us", tz="UTC")
 _NAIVE = pa.timestamp("us")
-_MOST_DIGITS = 38
 _OVERFLOWING = r"[eE]|[\d.]{39}"
 """What texts have of which Arrow may make another decimal: an exponent, or more digits than decimals have."""
 _DECIMAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?\s*", re.ASCII)
@@ -130,8 +131,8 @@ def _decimal(text: str) -> Decimal:
     if not _DECIMAL.fullmatch(text):
         raise ValueError(f"{shorten(text)} is no decimal")
     value = Decimal(text.strip())
-    if value and abs(value.adjusted()) >= _MOST_DIGITS:
-        raise ValueError(f"{shorten(text)} has more than {_MOST_DIGITS} digits before or behind the point")
+    if value and abs(value.adjusted()) >= MAX_PRECISION:
+        raise ValueError(f"{shorten(text)} has more than {MAX_PRECISION} digits before or behind the point")
     return value or Decimal(0)
 
 

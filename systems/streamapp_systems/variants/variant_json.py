@@ -7,6 +7,7 @@ from collections.abc import Callable
 from decimal import Context, Decimal
 from typing import Any
 
+from streamapp_core.data_types import MAX_PRECISION
 from streamapp_systems.variants import json_generator
 from streamapp_systems.variants.floating_texts import floating_text
 from streamapp_systems.variants.json_tokens import (
@@ -38,7 +39,6 @@ NO_VARIANTS = "an object has a field twice, a text half a character, or there ar
 _JSON = Dialect(single_quotes=False)
 _PLAIN = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _LONG_BITS = 63
-_MOST_DIGITS = 38
 _DAY = 86_400_000_000
 _SECOND = 1_000_000
 _EXACT = Context(prec=80)
@@ -137,7 +137,7 @@ def _number(kind: TokenKind, text: str) -> Node:
     if _PLAIN.fullmatch(text):
         number = Decimal(text)
         digits = number.as_tuple()
-        if max(len(digits.digits), -int(digits.exponent)) <= _MOST_DIGITS:
+        if max(len(digits.digits), -int(digits.exponent)) <= MAX_PRECISION:
             return Node(VariantKind.DECIMAL, number)
     return Node(VariantKind.DOUBLE, float(text))
 
