@@ -112,6 +112,12 @@ def test_sketches_of_sketches_are_sparks(spark, sketched, logarithm, data):
     ]
     texts = [f"theta_union_agg(s, {logarithm})", "theta_intersection_agg(s)", f"theta_union_agg(s, {logarithm})"]
     texts[2] = f"theta_sketch_estimate({texts[2]})"
+    texts += [
+        f"theta_union(min(s), max(s), {logarithm})",
+        "theta_intersection(max(s), min(s))",
+        f"theta_difference({texts[0]}, min(s))",
+        f"theta_difference(max(s), {texts[0]})",
+    ]
     table = pa.table({"s": pa.array([*map(bytes, sketches), None], pa.binary())})
     check_summaries(spark, table, "s binary", texts, batches=data.draw(st.integers(1, len(table))))
 
@@ -143,18 +149,29 @@ def test_sketches_of_items_are_combined_as_in_spark(spark, items, tracked):
     mode=st.sampled_from(["sum", "min", "max", "alwaysone"]),
 )
 def test_tuple_sketches_of_sketches_are_sparks(spark, keys, mode):
-    made = "tuple_sketch_agg_double(k, k / 4d, 5) as d", "tuple_sketch_agg_integer(k, k - 20, 4, 'max') as i"
+    made = [
+        "tuple_sketch_agg_double(k, k / 4d, 5) as d",
+        "tuple_sketch_agg_integer(k, k - 20, 4, 'max') as i",
+        "theta_sketch_agg(k % 30, 4) as t",
+    ]
     frames = [spark.createDataFrame(pa.table({"k": pa.array(some, pa.int64())})).coalesce(1) for some in keys]
     sketches = pa.concat_tables([frame.selectExpr(*made).toArrow() for frame in frames])
-    united = f"tuple_union_agg_double(d, 4, '{mode}')", f"tuple_intersection_agg_double(d, '{mode}')"
-    whole = f"tuple_union_agg_integer(i, 5, '{mode}')", f"tuple_intersection_agg_integer(i, '{mode}')"
     texts = [
         f"tuple_sketch_{asked}_{kind}({text})"
-        for kind, aggregated in (("double", united), ("integer", whole))
-        for text in aggregated
+        for kind, of, size in (("double", "d", 4), ("integer", "i", 5))
+        for text in (
+            f"tuple_union_agg_{kind}({of}, {size}, '{mode}')",
+            f"tuple_intersection_agg_{kind}({of}, '{mode}')",
+            f"tuple_union_{kind}(min({of}), max({of}), {size}, '{mode}')",
+            f"tuple_union_theta_{kind}(min({of}), max(t), {size}, '{mode}')",
+            f"tuple_intersection_{kind}(min({of}), max({of}), '{mode}')",
+            f"tuple_intersection_theta_{kind}(min({of}), max(t), '{mode}')",
+            f"tuple_difference_{kind}(max({of}), min({of}))",
+            f"tuple_difference_theta_{kind}(min({of}), max(t))",
+        )
         for asked in ("estimate", "summary", "theta")
     ]
-    check_summaries(spark, sketches, "d binary, i binary", texts, batches=2)
+    check_summaries(spark, sketches, "d binary, i binary, t binary", texts, batches=2)
 
 
 COUNTED = st.tuples(

@@ -235,6 +235,11 @@ xxhash64(x); xxhash64(dt); xxhash64(ts); xxhash64(t); xxhash64(tiny, small2, i2)
 hash(md5(s), s); xxhash64(md5(s)); xxhash64(concat(md5(s), s, md5(x), s2, s)); crc32(s); crc32(x); crc32(word)
 theta_sketch_estimate(X'01030300003ACC9315F97DCBBD86A105'); theta_sketch_estimate(X'01030300001E0000')
 theta_sketch_estimate(if(t, X'0104033E011ACC930316861AF72DF7E4558FBE9C3477E9EAEFB2E5966BADAA3DC0', null))
+theta_union(if(t, X'01030300003ACC9315F97DCBBD86A105', null), X'01030300003ACC93E56B61EEC8804420')
+theta_union(X'01030300003ACC9315F97DCBBD86A105', if(t, X'01030300001E0000', null), 4)
+theta_intersection(if(t, X'01030300003ACC9315F97DCBBD86A105', null), X'01030300003ACC9315F97DCBBD86A105')
+theta_difference(X'01030300003ACC9315F97DCBBD86A105', if(t, X'01030300003ACC9315F97DCBBD86A105', null))
+theta_difference(X'01030300003ACC9315F97DCBBD86A105', X'01030300003ACC93E56B61EEC8804420')
 sha2(s, 224); sha2(x, 384); sha2(word, 512); sha2(s, i2); sha2(s, 100); expm1(small); expm1(d); log1p(small); log1p(d)
 log1p(f2); ceil(i, -1); ceil(b, -2); ceil(d, 1); ceil(f, 2); ceil(m, 1); ceil(m, -1); ceil(fine, 5); ceil(whole, -3)
 ceil(num, 1); ceiling(tiny, 1); floor(i, -1); floor(d, 1); floor(f, 0); floor(m, 1); floor(m, -1); floor(fine, 7)
@@ -516,6 +521,14 @@ for _kind, _sketch in _TUPLES.items():
         f"tuple_sketch_summary_{_kind}({_sketch}, 'alwaysone')",
         f"tuple_sketch_theta_{_kind}(if(t, {_sketch}, null))",
     ]
+    for _suffix, _other in (_kind, _sketch), (f"theta_{_kind}", "X'01030300003ACC9315F97DCBBD86A105'"):
+        FUNCTION_CALLS += [
+            f"tuple_union_{_suffix}({_sketch}, if(t, {_other}, null))",
+            f"tuple_union_{_suffix}(if(t, {_sketch}, null), {_other}, 4, 'MAX')",
+            f"tuple_intersection_{_suffix}({_sketch}, if(t, {_other}, null))",
+            f"tuple_intersection_{_suffix}(if(t, {_sketch}, null), {_other}, 'alwaysone')",
+            f"tuple_difference_{_suffix}({_sketch}, if(t, {_other}, null))",
+        ]
 for _kind, _sketch in _QUANTILES.items():
     FUNCTION_CALLS += [
         f"kll_sketch_get_n_{_kind}(if(t, {_sketch}, null))",

@@ -127,6 +127,8 @@ VARIANT_MEMBERS = Kernel(
 WKB = Kernel("wkb", (BINARY, BOOLEAN, BOOLEAN), BINARY)
 """A geometry in well-known binary, written again: it may have to lie on the globe, and have the greatest byte first."""
 THETA_ESTIMATE = Kernel("theta_estimate", (BINARY,), BIGINT)
+THETA_OF_BOTH = Kernel("theta_of_both", (STRING, BINARY, BINARY, INT), BINARY)
+"""Two sketches made one: the operation, the sketches, and the logarithm of the number of hashes that a union keeps."""
 HLL_ESTIMATE = Kernel("hll_estimate", (BINARY,), BIGINT)
 HLL_OF_BOTH = Kernel("hll_of_both", (BINARY, BINARY, BOOLEAN), BINARY)
 """The union of two sketches, whose sizes may differ or not."""
@@ -141,6 +143,9 @@ TUPLE_ESTIMATE = Kernel("tuple_estimate", (STRING, BINARY), DOUBLE)
 TUPLE_SHARE = Kernel("tuple_share", (STRING, BINARY), DOUBLE)
 TUPLE_TOTAL = Kernel("tuple_total", (STRING, BINARY, STRING), STRING)
 """The numbers of a sketch put together: summed up, the least or the greatest, or their count."""
+TUPLES_OF_BOTH = Kernel("tuples_of_both", (array_of(STRING), BINARY, BINARY), BINARY)
+"""Two sketches made one, by an operation: its name, the type of numbers, `theta` if the right one is a theta sketch,
+how numbers are put together, and the logarithm of the number of keys that a union keeps."""
 KLL_COUNT = Kernel("kll_count", (STRING, BINARY), BIGINT)
 """The number of values of a sketch of quantiles; behind the type of the values, as in all of these."""
 KLL_TEXT = Kernel("kll_text", (STRING, BINARY), STRING)
@@ -159,7 +164,7 @@ KERNELS = (
     PARSED_VARIANT, MADE_VARIANT, VARIANT_PART, VARIANT_JSON, SCHEMA_OF_VARIANT, READ_VARIANT,
     VARIANT_MEMBERS,
     XML_ESCAPED, XML_VALUES, FROM_XML, SCHEMA_OF_XML, XPATH_NODES, XPATH_TEXT, XPATH_NUMBER, XPATH_CONDITION,
-    SORTED_PLACES, WKB, THETA_ESTIMATE, HLL_ESTIMATE, HLL_OF_BOTH,
-    TUPLE_ESTIMATE, TUPLE_SHARE, TUPLE_TOTAL, FREQUENT_ITEMS,
+    SORTED_PLACES, WKB, THETA_ESTIMATE, THETA_OF_BOTH, HLL_ESTIMATE, HLL_OF_BOTH,
+    TUPLE_ESTIMATE, TUPLE_SHARE, TUPLE_TOTAL, TUPLES_OF_BOTH, FREQUENT_ITEMS,
     KLL_COUNT, KLL_TEXT, KLL_QUANTILES, KLL_RANKS, KLL_OF_BOTH,
 )  # fmt: skip

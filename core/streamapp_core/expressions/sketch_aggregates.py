@@ -5,7 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from streamapp_core.expressions.aggregate_calls import AggregateCall, counted
 from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.functions.tuple_functions import TUPLE_MODES, TUPLE_NUMBERS, tuple_mode
+from streamapp_core.expressions.functions.tuple_functions import (
+    LEAST_LOGARITHM,
+    MOST_LOGARITHM,
+    TUPLE_MODES,
+    TUPLE_NUMBERS,
+    tuple_mode,
+)
 from streamapp_core.expressions.number_literals import number_or, whole
 from streamapp_core.expressions.partial_aggregates import PartialsBuilder, SummaryCall
 from streamapp_core.expressions.select import guarded
@@ -15,7 +21,7 @@ from streamapp_core.schema import BIGINT, BINARY, INT, STRING, DataType, TypeKin
 
 SketchWriter = Callable[[PartialsBuilder, AggregateCall, Sequence[Value]], Value]
 
-_LOGARITHM, _LOGARITHMS, _LOGARITHMS_OF_REGISTERS = 12, (4, 16), (4, 21)
+_LOGARITHM, _LOGARITHMS, _LOGARITHMS_OF_REGISTERS = 12, (LEAST_LOGARITHM, MOST_LOGARITHM), (4, 21)
 _HASHED = frozenset({TypeKind.INT, TypeKind.BIGINT, TypeKind.FLOAT, TypeKind.DOUBLE, TypeKind.STRING, TypeKind.BINARY})
 
 _ACCURACY, _ACCURACIES = 200, (8, 65_535)

@@ -37,8 +37,8 @@ from streamapp_runtime.kernels.number_kernels import (
 from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_char
 from streamapp_runtime.kernels.sort_kernels import sorted_places
 from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
-from streamapp_runtime.kernels.theta_sketches import theta_estimate
-from streamapp_runtime.kernels.tuple_sketches import tuple_estimate, tuple_share, tuple_total
+from streamapp_runtime.kernels.theta_sketches import theta_estimate, theta_of_both
+from streamapp_runtime.kernels.tuple_sketches import tuple_estimate, tuple_share, tuple_total, tuples_of_both
 from streamapp_runtime.kernels.url_kernels import url_part
 from streamapp_runtime.kernels.variant_kernels import (
     made_variant,
@@ -62,12 +62,14 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.XXHASH64: xxhash64,
     kernels.CRC32: crc32,
     kernels.THETA_ESTIMATE: theta_estimate,
+    kernels.THETA_OF_BOTH: theta_of_both,
     kernels.HLL_ESTIMATE: hll_estimate,
     kernels.HLL_OF_BOTH: hll_of_both,
     kernels.FREQUENT_ITEMS: frequent_items,
     kernels.TUPLE_ESTIMATE: tuple_estimate,
     kernels.TUPLE_SHARE: tuple_share,
     kernels.TUPLE_TOTAL: tuple_total,
+    kernels.TUPLES_OF_BOTH: tuples_of_both,
     kernels.KLL_COUNT: kll_count,
     kernels.KLL_TEXT: kll_text,
     kernels.KLL_QUANTILES: kll_quantiles,

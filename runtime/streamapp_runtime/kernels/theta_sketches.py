@@ -1,5 +1,6 @@
 """Theta sketches: the least hashes of values, below a limit, as Apache DataSketches writes and reads them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,13 +54,16 @@ class ThetaSketch:
         return head + count.to_bytes(size, "little") + np.packbits(places).tobytes()
 
 
+NO_VALUES = ThetaSketch(MOST, np.empty(0, np.uint64))
+
+
 def read_sketch(data: bytes) -> ThetaSketch | None:
     """Read a compact sketch; None if the bytes are none, or one of another seed."""
     if len(data) < _WORD or data[2] != _FAMILY or data[1] not in (_PLAIN, _PACKED):
         return None
     longs, flags = data[0] & 0x3F, data[5]
     if data[1] == _PLAIN and flags & _EMPTY and longs == 1:
-        return ThetaSketch(MOST, np.empty(0, np.uint64))
+        return NO_VALUES
     if data[6:8] != _SEED_HASH or not flags & _COMPACT:
         return None
     return _packed(data, longs) if data[1] == _PACKED else _plain(data, longs)
@@ -94,6 +98,51 @@ def _checked(limit: int, hashes: Hashes, count: int) -> ThetaSketch | None:
     """Return the sketch if its hashes are different ones, and below its limit."""
     sound = 0 < limit <= MOST and (not count or (hashes[0] > 0 and hashes[-1] < limit and (np.diff(hashes) > 0).all()))
     return ThetaSketch(limit, hashes) if sound else None
+
+
+def united(most: int, sketches: Sequence[ThetaSketch]) -> ThetaSketch:
+    """Unite sketches, and keep so many hashes at most."""
+    limit = min(sketch.limit for sketch in sketches)
+    return least(most, limit, np.concatenate([sketch.hashes for sketch in sketches]))
+
+
+def least(most: int, limit: int, hashes: Hashes) -> ThetaSketch:
+    """Keep the least hashes below a limit, so many at most."""
+    found = np.unique(hashes[(hashes < limit) & (hashes > 0)])
+    return ThetaSketch(int(found[most]) if len(found) > most else limit, found[:most])
+
+
+def common(left: ThetaSketch, right: ThetaSketch) -> ThetaSketch:
+    """Intersect two sketches."""
+    if left.empty or right.empty:
+        return NO_VALUES
+    limit = min(left.limit, right.limit)
+    found = np.intersect1d(left.hashes, right.hashes, assume_unique=True)
+    return ThetaSketch(limit, found[found < limit])
+
+
+def without(left: ThetaSketch, right: ThetaSketch) -> ThetaSketch:
+    """Take the values of the right sketch out of the left one."""
+    if left.empty:
+        return NO_VALUES
+    limit = min(left.limit, right.limit)
+    found = np.setdiff1d(left.hashes, right.hashes, assume_unique=True)
+    return ThetaSketch(limit, found[found < limit])
+
+
+def theta_of_both(operations: pa.Array, left: pa.Array, right: pa.Array, logarithms: pa.Array) -> pa.Array:
+    """Make one sketch of each pair; null if one is none."""
+    rows = zip(*(column.to_pylist() for column in (operations, left, right, logarithms)), strict=True)
+    return pa.array([None if None in row else _of_both(*row) for row in rows], pa.binary())
+
+
+def _of_both(operation: str, left: bytes, right: bytes, logarithm: int) -> bytes | None:
+    ours, theirs = read_sketch(left), read_sketch(right)
+    if ours is None or theirs is None:
+        return None
+    if operation == "union":
+        return united(1 << logarithm, (ours, theirs)).to_bytes()
+    return (common if operation == "intersection" else without)(ours, theirs).to_bytes()
 
 
 def theta_estimate(sketches: pa.Array) -> pa.Array:

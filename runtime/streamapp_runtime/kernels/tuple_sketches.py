@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamapp_runtime.kernels.theta_sketches import MOST, Hashes
+from streamapp_runtime.kernels.theta_sketches import MOST, Hashes, read_sketch
 
 Numbers: TypeAlias = npt.NDArray[Any]
 
@@ -26,6 +26,8 @@ class TupleSketch:
     hashes: Hashes
     numbers: Numbers
     empty: bool = False
+    mode: str = "sum"
+    """How the numbers of its first key were put together."""
 
     @property
     def share(self) -> float:
@@ -74,7 +76,10 @@ def read_tuples(kind: str, data: bytes) -> TupleSketch | None:
     hashes = entries["hash"].astype(np.uint64)
     sound = len(np.unique(hashes)) == count and bool(((hashes > 0) & (hashes < limit)).all())
     sound = sound and bool((entries["mode"] < len(MODES)).all())
-    return TupleSketch(limit, hashes, entries["number"].astype(TYPES[kind])) if sound else None
+    if not sound:
+        return None
+    mode = MODES[entries["mode"][0]] if count else MODES[0]
+    return TupleSketch(limit, hashes, entries["number"].astype(TYPES[kind]), mode=mode)
 
 
 def folded(mode: str, start: Numbers, places: npt.NDArray[np.int64], numbers: Numbers) -> Numbers:
@@ -88,13 +93,90 @@ def folded(mode: str, start: Numbers, places: npt.NDArray[np.int64], numbers: Nu
     return start
 
 
-def neutral(mode: str, kind: str, count: int) -> Numbers:
-    """Return numbers that others are put together with."""
-    dtype = TYPES[kind]
+def neutral(mode: str, dtype: np.dtype[Any], count: int) -> Numbers:
+    """Return numbers of a type that others are put together with."""
     if mode in ("sum", "alwaysone"):
         return np.full(count, mode != "sum", dtype)
     least, most = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     return np.full(count, most if mode == "min" else least, dtype)
+
+
+def united_tuples(mode: str, most: int, left: TupleSketch, right: TupleSketch) -> TupleSketch:
+    """Unite two sketches, and keep so many keys at most."""
+    return with_least(most, _of_both(mode, left, right))
+
+
+def with_least(most: int, sketch: TupleSketch) -> TupleSketch:
+    """Keep the least hashes of a sketch that has them in order, so many at most."""
+    if len(sketch.hashes) <= most:
+        return sketch
+    return TupleSketch(int(sketch.hashes[most]), sketch.hashes[:most], sketch.numbers[:most])
+
+
+def common_tuples(mode: str, left: TupleSketch, right: TupleSketch) -> TupleSketch:
+    """Intersect two sketches."""
+    if left.empty or right.empty:
+        return TupleSketch(MOST, left.hashes[:0], left.numbers[:0], empty=True)
+    both = _of_both(mode, left, right)
+    found = np.isin(both.hashes, np.intersect1d(left.hashes, right.hashes, assume_unique=True))
+    return TupleSketch(both.limit, both.hashes[found], both.numbers[found])
+
+
+def _of_both(mode: str, left: TupleSketch, right: TupleSketch) -> TupleSketch:
+    """Put the numbers of hashes that both have together, and keep those of one alone."""
+    limit = min(left.limit, right.limit)
+    found, places = np.unique(np.concatenate([left.hashes, right.hashes]), return_inverse=True)
+    ours, theirs = places[: len(left.hashes)], places[len(left.hashes) :]
+    numbers = folded(mode, neutral(mode, left.numbers.dtype, len(found)), ours, left.numbers)
+    numbers = folded(mode, numbers, theirs, right.numbers)
+    times = np.bincount(places, minlength=len(found))
+    for own, each in ((ours, left.numbers), (theirs, right.numbers)):
+        alone = times[own] == 1
+        numbers[own[alone]] = each[alone]
+    below = found < limit
+    return TupleSketch(limit, found[below], numbers[below], left.empty and right.empty)
+
+
+def _without(left: TupleSketch, right: TupleSketch) -> TupleSketch:
+    """Take the keys of the right sketch out of the left one."""
+    if left.empty:
+        return left
+    limit = min(left.limit, right.limit)
+    kept = (left.hashes < limit) & ~np.isin(left.hashes, right.hashes)
+    empty = limit == MOST and not kept.any()
+    return TupleSketch(limit, left.hashes[kept], left.numbers[kept], empty, left.mode)
+
+
+def tuples_of_both(operations: pa.Array, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Make one sketch of each pair; null if one is none.
+
+    An operation is its name, the type of numbers, `theta` if the right sketch is one, the mode, and the logarithm of
+    the number of keys that a union keeps.
+    """
+    rows = zip(operations.to_pylist(), left.to_pylist(), right.to_pylist(), strict=True)
+    return pa.array([None if None in row else _of_pair(*row) for row in rows], pa.binary())
+
+
+def _of_pair(operation: list[str], left: bytes, right: bytes) -> bytes | None:
+    name, kind, other, mode, logarithm = operation
+    ours = read_tuples(kind, left)
+    theirs = _tuples_of_theta(kind, mode, right) if other == "theta" else read_tuples(kind, right)
+    if ours is None or theirs is None:
+        return None
+    if name == "union":
+        return united_tuples(mode, 1 << int(logarithm), ours, theirs).to_bytes(mode)
+    if name == "intersection":
+        return common_tuples(mode, ours, theirs).to_bytes(mode)
+    found = _without(ours, theirs)
+    return found.to_bytes(found.mode)
+
+
+def _tuples_of_theta(kind: str, mode: str, data: bytes) -> TupleSketch | None:
+    """Return the keys of a theta sketch, with numbers that others are put together with."""
+    sketch = read_sketch(data)
+    if sketch is None:
+        return None
+    return TupleSketch(sketch.limit, sketch.hashes, neutral(mode, TYPES[kind], len(sketch.hashes)), sketch.empty)
 
 
 def tuple_estimate(kinds: pa.Array, sketches: pa.Array) -> pa.Array:
@@ -121,7 +203,7 @@ def _total(kind: str, sketch: TupleSketch, mode: str) -> str:
     if kind == "integer" and mode == "sum":
         return str(int(sketch.numbers.astype(np.int64).sum()))
     places = np.zeros(len(sketch.numbers), np.int64)
-    return str(folded(mode, neutral(mode, kind, 1), places, sketch.numbers)[0].item())
+    return str(folded(mode, neutral(mode, TYPES[kind], 1), places, sketch.numbers)[0].item())
 
 
 def _read(kinds: pa.Array, sketches: pa.Array) -> list[TupleSketch | None]:

@@ -5,13 +5,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streamapp_runtime.kernels.theta_sketches import MOST, Hashes, ThetaSketch, read_sketch
+from streamapp_runtime.kernels.theta_sketches import NO_VALUES, ThetaSketch, common, least, read_sketch, united
 from streamapp_runtime.summaries.theta_hashes import hashes
 
 _State: TypeAlias = list[Any]
-_NONE = ThetaSketch(MOST, np.empty(0, np.uint64))
-_BROKEN = 0
-"""The limit of a state that got bytes which are no sketch."""
+_BROKEN = ThetaSketch(0, NO_VALUES.hashes)
+"""The state that got bytes which are no sketch: no hash is below its limit."""
 
 
 class _ThetaSummary:
@@ -19,9 +18,9 @@ class _ThetaSummary:
 
     def result(self, state: _State | None) -> bytes | None:
         """Return the sketch as it is written."""
-        if state is not None and state[0] == _BROKEN:
+        if state is not None and state[0] == _BROKEN.limit:
             return None
-        return (_NONE if state is None else _sketch(state)).to_bytes()
+        return (NO_VALUES if state is None else _sketch(state)).to_bytes()
 
 
 class ThetaUnion(_ThetaSummary):
@@ -33,21 +32,12 @@ class ThetaUnion(_ThetaSummary):
 
     def add(self, state: _State | None, values: Sequence[bytes]) -> _State:
         """Add sketches."""
-        return self._united([_NONE if state is None else _sketch(state), *map(_read, values)])
+        before = NO_VALUES if state is None else _sketch(state)
+        return _state(united(self._most, [before, *map(_read, values)]))
 
     def merge(self, left: _State, right: _State) -> _State:
         """Unite two results."""
-        return self._united([_sketch(left), _sketch(right)])
-
-    def _united(self, sketches: Sequence[ThetaSketch]) -> _State:
-        limit = min(sketch.limit for sketch in sketches)
-        return self._kept(limit, np.concatenate([sketch.hashes for sketch in sketches]))
-
-    def _kept(self, limit: int, found: Hashes) -> _State:
-        found = np.unique(found[(found < limit) & (found > 0)])
-        if len(found) > self._most:
-            limit = int(found[self._most])
-        return [limit, found[: self._most].tobytes()]
+        return _state(united(self._most, [_sketch(left), _sketch(right)]))
 
 
 class ThetaOfValues(ThetaUnion):
@@ -60,8 +50,9 @@ class ThetaOfValues(ThetaUnion):
 
     def add(self, state: _State | None, values: Sequence[Any]) -> _State:
         """Add values."""
-        before = _NONE if state is None else _sketch(state)
-        return self._kept(before.limit, np.concatenate([before.hashes, hashes(self._kind, values)]))
+        before = NO_VALUES if state is None else _sketch(state)
+        found = np.concatenate([before.hashes, hashes(self._kind, values)])
+        return _state(least(self._most, before.limit, found))
 
 
 class ThetaIntersection(_ThetaSummary):
@@ -73,24 +64,23 @@ class ThetaIntersection(_ThetaSummary):
         found = sketches[0]
         for sketch in sketches[1:]:
             found = _intersected(found, sketch)
-        return [found.limit, found.hashes.tobytes()]
+        return _state(found)
 
     def merge(self, left: _State, right: _State) -> _State:
         """Intersect two results."""
-        found = _intersected(_sketch(left), _sketch(right))
-        return [found.limit, found.hashes.tobytes()]
+        return _state(_intersected(_sketch(left), _sketch(right)))
 
 
 def _intersected(left: ThetaSketch, right: ThetaSketch) -> ThetaSketch:
-    limit = min(left.limit, right.limit)
-    if limit != _BROKEN and (left.empty or right.empty):
-        return _NONE
-    common = np.intersect1d(left.hashes, right.hashes, assume_unique=True)
-    return ThetaSketch(limit, common[common < limit])
+    return _BROKEN if _BROKEN.limit in (left.limit, right.limit) else common(left, right)
 
 
 def _read(data: bytes) -> ThetaSketch:
-    return read_sketch(data) or ThetaSketch(_BROKEN, np.empty(0, np.uint64))
+    return read_sketch(data) or _BROKEN
+
+
+def _state(sketch: ThetaSketch) -> _State:
+    return [sketch.limit, sketch.hashes.tobytes()]
 
 
 def _sketch(state: _State) -> ThetaSketch:

@@ -6,7 +6,17 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from streamapp_runtime.kernels.theta_sketches import MOST
-from streamapp_runtime.kernels.tuple_sketches import TYPES, TupleSketch, folded, neutral, no_keys, read_tuples
+from streamapp_runtime.kernels.tuple_sketches import (
+    TYPES,
+    TupleSketch,
+    common_tuples,
+    folded,
+    neutral,
+    no_keys,
+    read_tuples,
+    united_tuples,
+    with_least,
+)
 from streamapp_runtime.summaries.theta_hashes import hashes
 
 _State: TypeAlias = list[Any]
@@ -41,20 +51,6 @@ class _TupleSummary:
         order = np.argsort(sketch.hashes)
         return TupleSketch(sketch.limit, sketch.hashes[order], sketch.numbers[order], sketch.empty)
 
-    def _both(self, left: TupleSketch, right: TupleSketch) -> TupleSketch:
-        """Put the numbers of hashes that both have together, and keep those of one alone."""
-        limit = min(left.limit, right.limit)
-        found, places = np.unique(np.concatenate([left.hashes, right.hashes]), return_inverse=True)
-        ours, theirs = places[: len(left.hashes)], places[len(left.hashes) :]
-        numbers = folded(self._mode, neutral(self._mode, self._kind, len(found)), ours, left.numbers)
-        numbers = folded(self._mode, numbers, theirs, right.numbers)
-        times = np.bincount(places, minlength=len(found))
-        for own, each in ((ours, left.numbers), (theirs, right.numbers)):
-            alone = times[own] == 1
-            numbers[own[alone]] = each[alone]
-        below = found < limit
-        return TupleSketch(limit, found[below], numbers[below], left.empty and right.empty)
-
 
 class TupleUnion(_TupleSummary):
     """The union of sketches, of which so many of the least hashes are kept, as the logarithm says."""
@@ -68,18 +64,15 @@ class TupleUnion(_TupleSummary):
         """Add sketches."""
         sketch = self._sketch(state)
         for value in values:
-            sketch = self._kept(self._both(sketch, self._read(value)))
+            sketch = self._united(sketch, self._read(value))
         return _state(sketch)
 
     def merge(self, left: _State, right: _State) -> _State:
         """Unite two results."""
-        return _state(self._kept(self._both(self._sketch(left), self._sketch(right))))
+        return _state(self._united(self._sketch(left), self._sketch(right)))
 
-    def _kept(self, sketch: TupleSketch) -> TupleSketch:
-        if len(sketch.hashes) <= self._most:
-            return sketch
-        limit = int(sketch.hashes[self._most])
-        return TupleSketch(limit, sketch.hashes[: self._most], sketch.numbers[: self._most])
+    def _united(self, left: TupleSketch, right: TupleSketch) -> TupleSketch:
+        return united_tuples(self._mode, self._most, left, right)
 
 
 class TuplesOfValues(TupleUnion):
@@ -98,12 +91,12 @@ class TuplesOfValues(TupleUnion):
             return _state(before)
         found = np.concatenate([before.hashes, hashes(self._key, [key for key, _ in kept])])
         added, places = np.unique(found, return_inverse=True)
-        start = neutral(self._mode, self._kind, len(added))
+        start = neutral(self._mode, TYPES[self._kind], len(added))
         start[places[: len(before.hashes)]] = before.numbers
         new = np.array([number for _, number in kept], TYPES[self._kind])
         numbers = folded(self._mode, start, places[len(before.hashes) :], new)
         below = (added < before.limit) & (added > 0)
-        return _state(self._kept(TupleSketch(before.limit, added[below], numbers[below])))
+        return _state(with_least(self._most, TupleSketch(before.limit, added[below], numbers[below])))
 
 
 class TupleIntersection(_TupleSummary):
@@ -124,11 +117,7 @@ class TupleIntersection(_TupleSummary):
     def _common(self, left: TupleSketch, right: TupleSketch) -> TupleSketch:
         if _BROKEN in (left.limit, right.limit):
             return TupleSketch(_BROKEN, left.hashes[:0], left.numbers[:0])
-        if left.empty or right.empty:
-            return no_keys(self._kind)
-        both = self._both(left, right)
-        common = np.isin(both.hashes, np.intersect1d(left.hashes, right.hashes, assume_unique=True))
-        return TupleSketch(both.limit, both.hashes[common], both.numbers[common])
+        return common_tuples(self._mode, left, right)
 
 
 def _state(sketch: TupleSketch) -> _State:

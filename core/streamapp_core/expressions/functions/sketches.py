@@ -7,7 +7,14 @@ from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.item_sketches import found_items
-from streamapp_core.expressions.functions.tuple_functions import SKETCH, TUPLE_SKETCHES, of_sketches
+from streamapp_core.expressions.functions.tuple_functions import (
+    LOGARITHM,
+    OTHER,
+    SKETCH,
+    TUPLE_SKETCHES,
+    of_sketches,
+    union_logarithm,
+)
 from streamapp_core.expressions.kernels import (
     HLL_ESTIMATE,
     HLL_OF_BOTH,
@@ -17,12 +24,12 @@ from streamapp_core.expressions.kernels import (
     KLL_RANKS,
     KLL_TEXT,
     THETA_ESTIMATE,
+    THETA_OF_BOTH,
     Kernel,
 )
 from streamapp_core.expressions.typed_sql import Value, cast, text
 from streamapp_core.schema import BIGINT, BINARY, DOUBLE, FLOAT, STRING, DataType, TypeKind
 
-_OTHER = Parameter("other", Accepts.BINARY)
 _QUANTILES = {"bigint": BIGINT, "float": FLOAT, "double": DOUBLE}
 """The types of values of each kind of sketches of quantiles."""
 
@@ -32,6 +39,11 @@ def _united(left: Value, right: Value, of_any_sizes: Value | None = None) -> Val
     if not isinstance(allowed, bool):
         raise invalid("the third argument of hll_union is true if the sketches may be of different sizes, or false")
     return Value(BINARY, HLL_OF_BOTH.over(left.sql, right.sql, str(allowed).lower()))
+
+
+def _of_theta_sketches(operation: str, left: Value, right: Value, *size: Value) -> Value:
+    logarithm = str(union_logarithm(f"theta_{operation}", *size))
+    return Value(BINARY, THETA_OF_BOTH.over(text(operation), left.sql, right.sql, logarithm))
 
 
 def _quantile(kind: str, sketch: Value, rank: Value) -> Value:
@@ -81,7 +93,7 @@ def _functionsof_sketches(kind: str) -> tuple[Function, ...]:
         ),
         Function(
             name=f"kll_sketch_merge_{kind}",
-            parameters=(SKETCH, _OTHER),
+            parameters=(SKETCH, OTHER),
             result="binary",
             doc=f"What the values of both would make: {made_by}; null if one is none. Slow.",
             write=partial(of_sketches, KLL_OF_BOTH, kind),
@@ -115,7 +127,7 @@ SKETCHES = (
     ),
     Function(
         name="hll_union",
-        parameters=(SKETCH, _OTHER, Parameter("of_any_sizes", Accepts.CONDITION)),
+        parameters=(SKETCH, OTHER, Parameter("of_any_sizes", Accepts.CONDITION)),
         optional=1,
         result="binary",
         doc="The union of two sketches of `hll_sketch_agg`; null if one is none, or if they are of different sizes, "
@@ -123,11 +135,34 @@ SKETCHES = (
         write=_united,
     ),
     Function(
+        name="theta_difference",
+        parameters=(SKETCH, OTHER),
+        result="binary",
+        doc="The theta sketch of the values that one has, and the other has not; null if one is none. Slow.",
+        write=partial(_of_theta_sketches, "difference"),
+    ),
+    Function(
+        name="theta_intersection",
+        parameters=(SKETCH, OTHER),
+        result="binary",
+        doc="The theta sketch of the values that both have; null if one is none. Slow.",
+        write=partial(_of_theta_sketches, "intersection"),
+    ),
+    Function(
         name="theta_sketch_estimate",
         parameters=(SKETCH,),
         result="bigint",
         doc="About how many different values a theta sketch has (see the aggregates); null of other bytes. Slow.",
         write=lambda value: Value(BIGINT, THETA_ESTIMATE.over(value.sql)),
+    ),
+    Function(
+        name="theta_union",
+        parameters=(SKETCH, OTHER, LOGARITHM),
+        optional=1,
+        result="binary",
+        doc="The theta sketch of the values of both, which keeps 2 to the power of 12 (or of a literal from 4 to 16) "
+        "of hashes; null if one is none. Slow.",
+        write=partial(_of_theta_sketches, "union"),
     ),
     *TUPLE_SKETCHES,
     *(function for kind in _QUANTILES for function in _functionsof_sketches(kind)),
