@@ -18,7 +18,7 @@ RUN := .venv/bin/python
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 PARALLEL := --numprocesses=$(CORES) --dist=loadscope
 UNIT_PARALLEL := --numprocesses=$(shell expr 2 \* $(CORES)) --dist=worksteal
-CODE := core systems runtime operator cli tests benchmarks examples tools
+CODE := core systems runtime operator cli api tests benchmarks examples tools
 
 FLIGHTS := examples/flights
 DATA := $(FLIGHTS)/data

@@ -28,9 +28,18 @@ def read_text(path: Path) -> str:
 def read_app_text(path: Path) -> str:
     """Read the text of an app, with the schemas that it names files of, or end the program."""
     try:
-        return embed_schema_files(read_text(path), lambda name: _schema_text(path.parent / name))
+        return embed_schemas(read_text(path), path.parent)
     except DocumentError as error:
         exit_with_error(f"{path}: {error}")
+
+
+def embed_schemas(text: str, folder: Path) -> str:
+    """Return the text of an app with the schemas that it names files of, which are in a folder.
+
+    Raises:
+        DocumentError: see `embed_schema_files`.
+    """
+    return embed_schema_files(text, lambda name: _schema_text(folder / name))
 
 
 def _schema_text(path: Path) -> str | None:

@@ -56,7 +56,7 @@ def run_here(
         with interrupts() as stop_wanted, printer.follow() as listener:
             summary = run_app(
                 request,
-                _make_host(host, folder, master),
+                make_host(host, folder, master),
                 listener,
                 drain=stop_wanted,
                 announce=printer.announce,
@@ -78,7 +78,8 @@ def run_here(
     return 0
 
 
-def _make_host(host: Host, folder: Path, master: str | None) -> MakeHost:
+def make_host(host: Host, folder: Path, master: str | None) -> MakeHost:
+    """Return what makes a host of this kind for an app in a folder; `master` is Spark's, None: local."""
     if host is Host.SPARK:
         from streamapp_runtime.spark.spark_host import SparkHost
 

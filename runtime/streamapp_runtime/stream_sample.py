@@ -58,7 +58,7 @@ def sample_stream(
     asked = sorted(ssp for ssp in ends if partition in (None, ssp.partition))
     if not asked:
         raise RuntimeFailure(_nothing_there(stream, partition, len(ends)))
-    decoder = _decoder(plan, stream, systems)
+    decoder = stream_decoder(plan, stream, systems)
     reader = RecordReader(
         partial(systems.open_consumer, stream.system, spec, [described]),
         lambda fetched: _records(fetched, decoder),
@@ -98,7 +98,7 @@ def _nothing_there(stream: PlannedStream, partition: int | None, partitions: int
     return f"{stream.name} has no partition {partition}: it has {partitions}, and the first is 0"
 
 
-def _decoder(plan: Plan, stream: PlannedStream, systems: Systems) -> MessageDecoder | None:
+def stream_decoder(plan: Plan, stream: PlannedStream, systems: Systems) -> MessageDecoder | None:
     """Return the decoder of a stream's messages; None if they have no one schema, or are rows already."""
     output = stream.role is StreamRole.OUTPUT
     schema = output_descriptor(stream).schema if output else stream.schema

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("core", "systems", "runtime", "operator", "cli")
+PACKAGES = ("core", "systems", "runtime", "operator", "cli", "api")
 """The folders of our packages, one each."""
 _FOLDERS = (*PACKAGES, "tools", "benchmarks", "examples", "images", "tests", "charts", "deploy", "docs")
 _SUFFIXES = {".py", ".md", ".toml", ".yaml", ".yml", ".tpl", ".sh", ".xml", ".txt"}

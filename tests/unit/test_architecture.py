@@ -16,7 +16,7 @@ from support.repository import PACKAGES, ROOT
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 
 FORBIDDEN = {
-    "Layers: cli > operator | runtime > systems > core": ("streamapp_runtime.errors", "streamapp_operator"),
+    "Layers: api > cli > operator | runtime > systems > core": ("streamapp_runtime.errors", "streamapp_operator"),
     "core is pure: no I/O, no clock, no randomness, no data plane": ("streamapp_core.murmur2", "time"),
     "The runtime flows down": ("streamapp_runtime.writing.row_buffer", "streamapp_runtime.operators.operator"),
     "The Kubernetes operator works in stages: observe, decide, status, act; the process drives them": (

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("core", "systems", "runtime", "operator", "cli")
+FOLDERS = ("core", "systems", "runtime", "operator", "cli", "api")
 
 
 def test_the_operator_folder_does_not_shadow_the_standard_library():

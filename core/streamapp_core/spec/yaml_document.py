@@ -1,10 +1,11 @@
-"""YAML text to plain values, with the limits that keep a hostile text from costing time or memory.
+"""YAML text to plain values and back, with the limits that keep a hostile text from costing time or memory.
 
 The YAML is what Kubernetes users mean by it: YAML 1.2's core types (`on` and `no` are text), no tags, no dates.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import yaml
 
@@ -13,6 +14,8 @@ from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text
 MAXIMUM_BYTES = 1_500_000  # etcd takes no more in one object
 MAXIMUM_DEPTH = 64
 _MAXIMUM_VALUES = 200_000
+_LINE = 120
+"""Characters of a line that is written, where a value allows it."""
 
 
 class DocumentError(ValueError):
@@ -35,6 +38,31 @@ _Loader.add_implicit_resolver(
     re.compile(r"^[-+]?((\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+)$"),
     list("-+.0123456789"),
 )
+
+
+class _Dumper(yaml.SafeDumper):
+    """A dumper that quotes each text which YAML 1.1 or 1.2 would read as something else."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the method of a base class
+        """Write out whatever stands twice."""
+        return True
+
+
+for _letter, _resolvers in _Loader.yaml_implicit_resolvers.items():
+    for _tag, _pattern in _resolvers:
+        _Dumper.add_implicit_resolver(_tag, _pattern, [_letter])
+_Dumper.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
+)
+
+
+def write_document(document: Mapping[str, Any]) -> str:
+    """Write a document of plain values as YAML, in the order of its names; `read_document` returns an equal one."""
+    text: str = yaml.dump(
+        document, Dumper=_Dumper, default_flow_style=None, width=_LINE, sort_keys=False, allow_unicode=True
+    )
+    return text
 
 
 def read_document(text: str) -> tuple[object, tuple[Problem, ...]]:
