@@ -75,6 +75,7 @@ lint: .venv/ready ## Check style and the layers
 	@$(DEPS)/bin/ruff format --check --diff $(wildcard $(CODE))
 	@$(RUN) -c 'from importlinter.cli import lint_imports_command; lint_imports_command(["--no-logo"])'
 	@$(RUN) tools/crds.py --check
+	@$(RUN) tools/call_types.py --check
 
 .PHONY: type
 type: .venv/ready ## Check the types (mypy, strict)
@@ -125,8 +126,9 @@ release: .venv/ready ## Make what a release publishes, into dist/
 	@$(RUN) -m tools.release $(RELEASE_ARGS)
 
 .PHONY: crds
-crds: .venv/ready ## Write the CustomResourceDefinition from the spec models
+crds: .venv/ready ## Write the CustomResourceDefinition and the types of calls in Python from the spec models
 	@$(RUN) tools/crds.py
+	@$(RUN) tools/call_types.py
 
 .PHONY: bench
 bench: .venv/ready java $(DATA)/ready ## Measure what must be fast (minutes)

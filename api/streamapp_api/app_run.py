@@ -1,18 +1,13 @@
 """Runs of apps that are written in Python."""
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from streamapp_api.app_result import AppResult
 from streamapp_cli.command_options import Host
-from streamapp_cli.run_command import make_host
+from streamapp_cli.run_command import make_host, run_and_print
 from streamapp_cli.run_printer import TextPrinter
-from streamapp_cli.signals import interrupts
 from streamapp_core.naming import local_run_path
-from streamapp_runtime.driver.run_app import run_app
 from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_systems.run_ids import new_run_id
 
@@ -48,24 +43,6 @@ def run_text(text: str, name: str, folder: Path, settings: RunSettings) -> AppRe
         delete_outputs=settings.delete_outputs,
     )
     printer = TextPrinter(name, quiet=settings.quiet)
-    with _stop_requests() as stop_wanted, printer.follow() as listener:
-        summary = run_app(
-            request,
-            make_host(settings.host, folder, settings.master),
-            listener,
-            drain=stop_wanted,
-            announce=printer.announce,
-            warn=printer.warn,
-        )
+    summary = run_and_print(request, make_host(settings.host, folder, settings.master), printer)
     printer.complete(summary)
     return AppResult(summary=summary, text=text, folder=folder)
-
-
-@contextmanager
-def _stop_requests() -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns whether Ctrl-C asked for a stop; only the main thread hears it."""
-    if threading.current_thread() is threading.main_thread():
-        with interrupts() as stop_wanted:
-            yield stop_wanted
-    else:
-        yield lambda: False

@@ -9,9 +9,12 @@ from pydantic import BaseModel
 
 from streamapp_api.written_fields import Named, write_fields
 from streamapp_core.spec.app import StreamAppSpec
+from streamapp_core.spec.base import parameter_name
 from streamapp_core.spec.operators import OperatorKind, OperatorSpec
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = Path(__file__).parent
+_CELLS = "ipykernel_"
+"""How the folder is named in which a notebook's kernel says that the code of cells is."""
 
 
 class Declarations:
@@ -45,37 +48,27 @@ class Declarations:
         entries[name] = dict(value)
         self.places[path] = caller()
 
-    def add_operator(self, kind: OperatorKind, name: str, value: object, sources: list[str]) -> None:
+    def add_operator(
+        self, kind: OperatorKind, name: str, value: str | Named | Mapping[str, Any], sources: Sequence[Named | str]
+    ) -> None:
         """Add an operator that reads `sources`; none: its query names them.
 
         Raises:
-            ValueError: an operator has this name already.
+            TypeError: it has no field of a name in `value`.
+            ValueError: an operator has this name already, or what it reads was declared in another app.
         """
         operators = self.spec.setdefault("operators", [])
         for index, operator in enumerate(operators):
             if operator["name"] == name:
                 raise ValueError(self._twice(name, f"spec.operators[{index}]"))
-        reads = {"from": sources if len(sources) > 1 else sources[0]} if sources else {}
+        reads = {"from_": sources if len(sources) > 1 else sources[0]} if sources else {}
+        written = write_fields(OperatorSpec, {"name": name, **reads, parameter_name(kind): value}, self)
         self.places[f"spec.operators[{len(operators)}]"] = caller()
-        operators.append({"name": name, **reads, str(kind): value})
+        operators.append(written)
 
     def fields(self, model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call as an object of the document (`write_fields`)."""
         return write_fields(model, arguments, self)
-
-    def operator_value(self, kind: OperatorKind, value: Any) -> Any:  # noqa: ANN401 - JSON
-        """Return the value of an operator that is no object, as the document has it."""
-        parameter = next(name for name, field in OperatorSpec.model_fields.items() if field.alias == kind)
-        return write_fields(OperatorSpec, {parameter: value}, self).get(kind)
-
-    def names(self, values: Sequence[Named | str]) -> list[str]:
-        """Return the names of what is read.
-
-        Raises:
-            ValueError: one of them was declared in another app.
-        """
-        (written,) = write_fields(OperatorSpec, {"from_": [*values]}, self).values()
-        return list(written)
 
     def place(self, path: str) -> str | None:
         """Return the line of code that declared what is at a path; None if no call did."""
@@ -91,8 +84,11 @@ class Declarations:
 
 
 def caller() -> str:
-    """Return file and line of the innermost code that is none of this package's."""
+    """Return file and line of the innermost code that is none of this package's; of a cell in a notebook, the line."""
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and Path(frame.f_code.co_filename).parent == _PACKAGE:
         frame = frame.f_back
-    return "" if frame is None else f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    if frame is None:
+        return ""
+    file = Path(frame.f_code.co_filename)
+    return f"line {frame.f_lineno} of a cell" if _CELLS in file.parent.name else f"{file.name}:{frame.f_lineno}"

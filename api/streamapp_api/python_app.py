@@ -2,40 +2,25 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
-from pydantic import BaseModel
-
+from streamapp_api import call_types
 from streamapp_api.app_functions import InPlaceFunction, NamedFunctions, importable, name_functions
 from streamapp_api.declarations import Declarations
 from streamapp_api.planned_app import PlannedApp, plan_text, with_places
-from streamapp_api.spec_parts import (
-    Avro,
-    Csv,
-    Debezium,
-    Driver,
-    EventTime,
-    Job,
-    Json,
-    KafkaAuth,
-    LocalSecret,
-    Processors,
-    Protobuf,
-    RestartPolicy,
-    SchemaRegistry,
-    Spark,
-    Upgrade,
-)
-from streamapp_api.stream_calls import Key, Stream, Table, derive_name
+from streamapp_api.shown_parameters import show_parameters
+from streamapp_api.stream_calls import Stream, Table, derive_name
 from streamapp_api.written_fields import Named
 from streamapp_cli.app_files import embed_schemas
+from streamapp_cli.command_options import Host
+from streamapp_cli.runtime_imports import what_to_install
 from streamapp_core.spec.app import API_VERSION, KIND, StreamAppSpec
 from streamapp_core.spec.functions import FunctionSpec
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import StreamSpec
-from streamapp_core.spec.systems import DeltaSystem, FileSystem, FolderSystem, KafkaSystem, LogSystem, SystemKind
-from streamapp_core.spec.tables import Extractor, TableSpec
-from streamapp_core.spec.yaml_document import write_document
+from streamapp_core.spec.systems import SystemKind, SystemSpec
+from streamapp_core.spec.tables import TableSpec
+from streamapp_core.spec.write_yaml import write_document
 from streamapp_runtime.errors import PlanRefused
 
 if TYPE_CHECKING:
@@ -54,171 +39,101 @@ class App:
     Paths of systems and `py_files` resolve from `folder`.
     """
 
+    @show_parameters
     def __init__(
         self,
         name: str,
         *,
         namespace: str | None = None,
         folder: Path | str = ".",
-        image: str | None = None,
-        image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None,
-        image_pull_secrets: Sequence[LocalSecret] = (),
-        service_account_name: str | None = None,
-        py_files: Sequence[str] = (),
-        default_system: str | None = None,
-        name_prefix: str | None = None,
-        job: Job | None = None,
-        processors: Processors | None = None,
-        driver: Driver | None = None,
-        spark: Spark | None = None,
-        restart_policy: RestartPolicy | None = None,
-        upgrade: Upgrade | None = None,
-        deletion_policy: Literal["Retain", "Delete"] = "Retain",
-        run_id: str | None = None,
-        suspend: bool = False,
+        **fields: Unpack[call_types.StreamAppSpec],
     ) -> None:
         """Begin an app of this name; the other parameters are fields of its spec."""
-        given = _arguments(locals(), "self", "name", "namespace", "folder")
         metadata = {"name": name} if namespace is None else {"name": name, "namespace": namespace}
         self._declared = Declarations({"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {}})
-        self._declared.spec.update(self._declared.fields(StreamAppSpec, given))
+        self._declared.spec.update(self._declared.fields(StreamAppSpec, fields))
         self._folder = Path(folder).absolute()
         self._name = name
 
-    def kafka_system(
-        self,
-        name: str,
-        *,
-        bootstrap_servers: str,
-        config: Mapping[str, str] | None = None,
-        auth: KafkaAuth | None = None,
-        schema_registry: SchemaRegistry | None = None,
-    ) -> System:
+    @show_parameters
+    def kafka_system(self, name: str, **fields: Unpack[call_types.KafkaSystem]) -> System:
         """Declare a Kafka cluster."""
-        return self._system(SystemKind.KAFKA, KafkaSystem, locals())
+        return self._system(SystemKind.KAFKA, name, fields)
 
-    def log_system(self, name: str, *, path: str) -> System:
+    @show_parameters
+    def log_system(self, name: str, **fields: Unpack[call_types.LogSystem]) -> System:
         """Declare an embedded log: one file on this machine."""
-        return self._system(SystemKind.LOG, LogSystem, locals())
+        return self._system(SystemKind.LOG, name, fields)
 
-    def file_system(self, name: str, *, path: str) -> System:
+    @show_parameters
+    def file_system(self, name: str, **fields: Unpack[call_types.FileSystem]) -> System:
         """Declare a folder with bounded inputs and outputs."""
-        return self._system(SystemKind.FILE, FileSystem, locals())
+        return self._system(SystemKind.FILE, name, fields)
 
-    def folder_system(self, name: str, *, path: str, journal: str | None = None) -> System:
+    @show_parameters
+    def folder_system(self, name: str, **fields: Unpack[call_types.FolderSystem]) -> System:
         """Declare a folder with inputs whose files become more while the app runs."""
-        return self._system(SystemKind.FOLDER, FolderSystem, locals())
+        return self._system(SystemKind.FOLDER, name, fields)
 
-    def delta_system(self, name: str, *, path: str, journal: str | None = None, commit_every: str = "30s") -> System:
+    @show_parameters
+    def delta_system(self, name: str, **fields: Unpack[call_types.DeltaSystem]) -> System:
         """Declare a folder with tables of Delta Lake."""
-        return self._system(SystemKind.DELTA, DeltaSystem, locals())
+        return self._system(SystemKind.DELTA, name, fields)
 
-    def stream(
-        self,
-        declared: str,
-        /,
-        *,
-        system: System | str,
-        name: str | None = None,
-        schema: str | None = None,
-        format: Literal["json", "avro", "protobuf", "csv", "parquet", "text", "raw", "arrow"] = "json",
-        key: Key | None = None,
-        changes: Literal["append", "upsert", "debezium", "final", "log"] = "append",
-        partitioned: bool = False,
-        key_format: Literal["string", "int", "long"] = "string",
-        partitioner: Literal["murmur2"] = "murmur2",
-        event_time: EventTime | None = None,
-        record_time: Literal["eventTime", "processingTime"] = "eventTime",
-        start_from: Literal["earliest", "latest"] = "earliest",
-        bounded: bool = False,
-        broadcast: bool = False,
-        control_messages: bool = False,
-        partitions: int | None = None,
-        folder_columns: Sequence[str] = (),
-        starting_version: int | None = None,
-        csv: Csv | None = None,
-        json: Json | None = None,
-        avro: Avro | None = None,
-        protobuf: Protobuf | None = None,
-        debezium: Debezium | None = None,
-    ) -> Stream:
+    @show_parameters
+    def stream(self, declared: str, /, *, system: System | str, **fields: Unpack[call_types.StreamSpec]) -> Stream:
         """Declare a stream to read or to write; `name` is its topic or path: by default what it is declared by."""
-        fields = self._declared.fields(StreamSpec, _arguments(locals(), "self", "declared"))
-        self._declared.add("streams", declared, fields)
+        self._declared.add("streams", declared, self._declared.fields(StreamSpec, {"system": system, **fields}))
         return Stream(self._declared, declared)
 
+    @show_parameters
     def table(
         self,
         name: str,
         *,
-        key: Key | None = None,
-        value: str | None = None,
         extractor: InPlaceFunction | None = None,
-        schema: str | None = None,
         side_inputs: Sequence[Stream | str] = (),
-        bootstrap: bool = True,
-        persistent: bool = True,
-        max_age: str | None = "24h",
-        refresh: str | None = None,
+        **fields: Unpack[call_types.TableSpec],
     ) -> Table:
         """Declare a table, which side inputs or `send_to_table` fill. An `extractor` is a Python function."""
-        given = _arguments(locals(), "self", "name")
-        if extractor is not None:
-            given["extractor"] = self._declared.fields(Extractor, {"function": extractor})
-        self._declared.add("tables", name, self._declared.fields(TableSpec, given))
+        own: dict[str, Any] = {"extractor": None if extractor is None else {"function": extractor}}
+        own["side_inputs"] = side_inputs
+        given = {parameter: value for parameter, value in own.items() if value}
+        self._declared.add("tables", name, self._declared.fields(TableSpec, {**given, **fields}))
         return Table(self._declared, name)
 
     @overload
     def function(
-        self,
-        function: None = None,
-        *,
-        returns: str,
-        parameters: str | None = None,
-        rows: bool = False,
-        name: str | None = None,
+        self, function: None = None, *, name: str | None = None, **fields: Unpack[call_types.FunctionSpec]
     ) -> Callable[[_Function], _Function]: ...
 
     @overload
     def function(
-        self,
-        function: _Function,
-        *,
-        returns: str,
-        parameters: str | None = None,
-        rows: bool = False,
-        name: str | None = None,
+        self, function: _Function, *, name: str | None = None, **fields: Unpack[call_types.FunctionSpec]
     ) -> _Function: ...
 
+    @show_parameters
     def function(
-        self,
-        function: _Function | None = None,
-        *,
-        returns: str,
-        parameters: str | None = None,
-        rows: bool = False,
-        name: str | None = None,
+        self, function: _Function | None = None, *, name: str | None = None, **fields: Unpack[call_types.FunctionSpec]
     ) -> _Function | Callable[[_Function], _Function]:
         """Declare a scalar function, which expressions call by its name; as a call or a decorator."""
-        given = _arguments(locals(), "self", "function", "name")
 
         def declare(declared: _Function) -> _Function:
-            fields = self._declared.fields(FunctionSpec, {"function": declared, **given})
-            self._declared.add("functions", str(name or getattr(declared, "__name__", "")), fields)
+            written = self._declared.fields(FunctionSpec, {"function": declared, **fields})
+            self._declared.add("functions", str(name or getattr(declared, "__name__", "")), written)
             return declared
 
         return declare if function is None else declare(function)
 
     def merge(self, streams: Sequence[Stream | str], *, name: str | None = None) -> Stream:
         """Add an operator that reads the rows of several streams, which have the same columns."""
-        sources = self._declared.names(streams)
-        made = name or derive_name(sources[0], OperatorKind.MERGE)
-        self._declared.add_operator(OperatorKind.MERGE, made, {}, sources)
+        made = name or derive_name(str(getattr(streams[0], "name", streams[0])), OperatorKind.MERGE)
+        self._declared.add_operator(OperatorKind.MERGE, made, {}, streams)
         return Stream(self._declared, made)
 
     def sql(self, query: str, *, name: str = "sql") -> Stream:
         """Add an operator that is a query over streams, operators and tables by their names."""
-        self._declared.add_operator(OperatorKind.SQL, name, query, [])
+        self._declared.add_operator(OperatorKind.SQL, name, query, ())
         return Stream(self._declared, name)
 
     def yaml(self) -> str:
@@ -265,11 +180,13 @@ class App:
         Raises:
             PlanRefused: the app has problems: all of them.
             RuntimeFailure, StreamSystemError: it failed; what was committed stays.
+            ModuleNotFoundError: this installation plans apps only.
             Drained: it was stopped by Ctrl-C, after a last commit.
         """
-        from streamapp_api.app_run import RunSettings, run_text
-        from streamapp_cli.command_options import Host
-
+        try:
+            from streamapp_api.app_run import RunSettings, run_text
+        except ModuleNotFoundError as missing:
+            raise ModuleNotFoundError(what_to_install(missing), name=missing.name) from None
         module = f"streamapp_functions_of_{self._name}".replace("-", "_")
         named = self._named(module)
         if named.problems and host != "in-process":
@@ -281,18 +198,12 @@ class App:
             except PlanRefused as refused:
                 raise PlanRefused(with_places(refused.problems, self._declared.place)) from None
 
-    def _system(self, kind: SystemKind, model: type[BaseModel], call: Mapping[str, Any]) -> System:
-        fields = self._declared.fields(model, _arguments(call, "self", "name"))
-        self._declared.add("systems", call["name"], {str(kind): fields})
-        return System(self._declared, call["name"])
+    def _system(self, kind: SystemKind, name: str, fields: Mapping[str, Any]) -> System:
+        self._declared.add("systems", name, self._declared.fields(SystemSpec, {kind: fields}))
+        return System(self._declared, name)
 
     def _named(self, module: str) -> NamedFunctions:
         return name_functions(self._declared.ordered(), module)
 
     def _text(self, named: NamedFunctions) -> str:
         return embed_schemas(write_document(named.document), self._folder)
-
-
-def _arguments(call: Mapping[str, Any], *but: str) -> dict[str, Any]:
-    """Return the arguments of a call, which are its `locals()`, but some."""
-    return {name: value for name, value in call.items() if name not in but}

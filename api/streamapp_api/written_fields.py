@@ -1,12 +1,13 @@
-"""The arguments of a call as an object of the spec: names and defaults are those of its model."""
+"""The arguments of a call as an object of the spec: names are those of its model."""
 
-import keyword
-import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+
+from streamapp_core.spec.base import parameter_name
 
 
 class Named:
@@ -22,34 +23,30 @@ class Named:
 
 
 def write_fields(model: type[BaseModel], arguments: Mapping[str, Any], owner: object) -> dict[str, Any]:
-    """Return the object of the spec that these arguments are; those that say what holds anyway are left out.
-
-    Functions stay as they are. Fields of objects that the model lacks keep their names: the parser refuses them.
+    """Return the object of the spec that these arguments are; functions stay as they are.
 
     Raises:
+        TypeError: the model has no field of such a name.
         ValueError: an argument was declared in another app than `owner`.
     """
     fields = call_parameters(model)
+    for name in arguments:
+        if name not in fields:
+            raise TypeError(_unknown(name, model, fields))
     return {
-        fields[name].alias or name: _write(value, fields[name].annotation, owner)
-        for name, value in arguments.items()
-        if not _holds_anyway(value, fields[name])
+        fields[name].alias or name: _write(value, fields[name].annotation, owner) for name, value in arguments.items()
     }
 
 
 def call_parameters(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a model by the names that they have in calls: in snake case, and no keywords."""
-    found = {}
-    for name, field in model.model_fields.items():
-        written = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", field.alias or name)
-        found[f"{written}_" if keyword.iskeyword(written) else written] = field
-    return found
+    """Return the fields of a model by the names that they have in calls."""
+    return {parameter_name(field.alias or name): field for name, field in model.model_fields.items()}
 
 
-def _holds_anyway(value: object, field: FieldInfo) -> bool:
-    if value is None:
-        return field.default is None or type(None) not in get_args(field.annotation)
-    return not field.is_required() and bool(value == field.default)
+def _unknown(name: str, model: type[BaseModel], known: Mapping[str, object]) -> str:
+    (*_, nearest) = ("", *get_close_matches(parameter_name(name), known, n=1))
+    meant = f": did you mean `{nearest}`?" if nearest else f"; there are {', '.join(known)}"
+    return f"{model.__name__} has no field `{name}`{meant}"
 
 
 def _write(value: Any, annotation: object, owner: object) -> Any:  # noqa: ANN401 - JSON
@@ -59,12 +56,9 @@ def _write(value: Any, annotation: object, owner: object) -> Any:  # noqa: ANN40
         return value.name
     if isinstance(value, Mapping):
         model = next(_models(annotation), None)
-        if model is None:
-            return {name: _write(part, None, owner) for name, part in value.items()}
-        fields = call_parameters(model)
-        known = {name: (field.alias or name, field.annotation) for name, field in fields.items()}
-        named = {name: known.get(name, (name, None)) for name in value}
-        return {named[name][0]: _write(part, named[name][1], owner) for name, part in value.items()}
+        if model is not None:
+            return write_fields(model, value, owner)
+        return {name: _write(part, None, owner) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [_write(part, annotation, owner) for part in value]
     return value

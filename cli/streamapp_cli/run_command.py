@@ -11,6 +11,7 @@ from streamapp_core.naming import local_run_path
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.yaml_document import DocumentError
 from streamapp_runtime.driver.run_app import MakeHost, run_app
+from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.errors import FAILURES, Drained, PlanRefused
 from streamapp_runtime.hosts.in_process_host import InProcessHost
@@ -53,15 +54,7 @@ def run_here(
     )
     printer: RunPrinter = (JsonPrinter if output is RunOutput.JSON else TextPrinter)(name, quiet=quiet)
     try:
-        with interrupts() as stop_wanted, printer.follow() as listener:
-            summary = run_app(
-                request,
-                make_host(host, folder, master),
-                listener,
-                drain=stop_wanted,
-                announce=printer.announce,
-                warn=printer.warn,
-            )
+        summary = run_and_print(request, make_host(host, folder, master), printer)
     except PlanRefused as refused:
         printer.refuse(refused.problems)
         return FAILED
@@ -76,6 +69,16 @@ def run_here(
         return INTERRUPTED
     printer.complete(summary)
     return 0
+
+
+def run_and_print(request: RunRequest, host: MakeHost, printer: RunPrinter) -> Summary:
+    """Run an app to its end, its progress printed; in the main thread, Ctrl-C asks for a stop after a last commit.
+
+    Raises:
+        PlanRefused, RuntimeFailure, StreamSystemError, Drained: see `run_app`.
+    """
+    with interrupts() as stop_wanted, printer.follow() as listener:
+        return run_app(request, host, listener, drain=stop_wanted, announce=printer.announce, warn=printer.warn)
 
 
 def make_host(host: Host, folder: Path, master: str | None) -> MakeHost:

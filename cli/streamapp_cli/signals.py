@@ -4,6 +4,7 @@ Before anything has begun, they just end the program.
 """
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -15,9 +16,12 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def interrupts() -> Iterator[Callable[[], bool]]:
     """Yield a function that returns whether a stop was asked for; a second signal raises KeyboardInterrupt.
 
-    Only the main thread may call it.
+    Signals come to the main thread alone: in another one none is waited for.
     """
     asked: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
 
     def ask(number: int, _: FrameType | None) -> None:
         asked.append(number)

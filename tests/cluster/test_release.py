@@ -39,6 +39,17 @@ spec:
 """
 
 
+APP_IN_PYTHON = """
+from streamapp_api import App
+
+app = App("typed", default_system="log")
+files = app.file_system("files", path=".")
+app.log_system("log", path="typed.db")
+visits = app.stream("visits", system=files, name="visits.csv", format="csv", schema="page string, seconds int")
+visits.filter("seconds > 60").send_to(app.stream("waits", system=files))
+print(app.run(quiet=True)["waits"].arrow().to_pylist())
+"""
+
 DIGEST = f"sha256:{64 * '0'}"
 PACKAGES = (PythonPackage(name="pydantic", version="2.0", sha256=64 * "1", licence="MIT"),)
 SIGNED = (SUMS, PROVENANCE)
@@ -164,6 +175,13 @@ def test_the_wheel_plans_and_runs_an_app(installed, elsewhere, version):
     run(installed, elsewhere, "streamapp", "run", "app.yaml", "--host", "in-process")
     (part,) = (elsewhere / "long").rglob("*.csv")
     assert part.read_text().splitlines() == ["page,seconds", "shop,90"]
+
+
+def test_the_wheel_runs_an_app_that_is_written_in_python(installed, elsewhere):
+    (elsewhere / "app.py").write_text(APP_IN_PYTHON)
+    assert run(installed, elsewhere, "python", "app.py").splitlines()[-1] == "[{'page': 'shop', 'seconds': 90}]"
+    (typed,) = (installed.parent / "lib").rglob("streamapp_api/py.typed")
+    assert typed.is_file()
 
 
 def test_the_manifest_installs_the_operator_without_helm(release, kubectl, get):

@@ -33,7 +33,7 @@ def test_a_module_is_found_by_its_name_alone():
 def test_modules_are_read_at_one_sitting():
     modules = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
     long = {path.relative_to(ROOT): lines for path in modules if (lines := len(path.read_text().splitlines())) > 400}
-    assert not long
+    assert long.keys() == {Path("api/streamapp_api/call_types.py")}  # made from the models, by tools/call_types.py
 
 
 def test_threads_find_the_decoders_of_structs_made():

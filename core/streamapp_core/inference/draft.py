@@ -5,12 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from streamapp_core.schema import Schema
 from streamapp_core.spec.app import API_VERSION, KIND
 from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.spec.write_yaml import write_inline
 
 _WIDTH = 100
 _LOG = "log"
@@ -50,40 +49,35 @@ def _lines(draft: Draft) -> Iterator[str]:
     yield f"apiVersion: {API_VERSION}"
     yield f"kind: {KIND}"
     yield "metadata:"
-    yield f"  name: {_flow(draft.app)}"
+    yield f"  name: {write_inline(draft.app)}"
     yield "spec:"
     yield "  systems:"
-    yield f"    {_flow(draft.stream.system)}: {_flow(_written(draft.system))}"
+    yield f"    {write_inline(draft.stream.system)}: {write_inline(_written(draft.system))}"
     if draft.output["system"] == "results":
         yield "    results: {file: {path: .}}"
-    yield f"    {_LOG}: {_flow({_LOG: {'path': f'.streamapp/{draft.app}/log.db'}})}"
+    yield f"    {_LOG}: {write_inline({_LOG: {'path': f'.streamapp/{draft.app}/log.db'}})}"
     yield f"  defaultSystem: {_LOG}"
     yield "  streams:"
     yield from _comments(draft.remarks.get("", ()), "    ")
-    yield f"    {_flow(draft.stream_name)}:"
+    yield f"    {write_inline(draft.stream_name)}:"
     for name, value in _written(draft.stream).items():
         yield from _comments(draft.remarks.get(name, ()), "      ")
         if name == "schema":
             yield "      schema: >-"
             yield from _wrapped([str(column) for column in draft.schema.columns], "        ")
         else:
-            yield f"      {name}: {_flow(value)}"
+            yield f"      {name}: {write_inline(value)}"
     yield from _comments(draft.remarks.get("absent", ()), "      ")
-    yield f"    results: {_flow(draft.output)}"
+    yield f"    results: {write_inline(draft.output)}"
     yield "  operators:"
     for operator in draft.operators:
-        yield f"    - {_flow(operator)}"
+        yield f"    - {write_inline(operator)}"
 
 
 def _written(model: SystemSpec | StreamSpec) -> dict[str, Any]:
     """Return the fields of a part of a spec that are given, as YAML has them."""
     given: dict[str, Any] = model.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return given
-
-
-def _flow(value: object) -> str:
-    text: str = yaml.safe_dump(value, default_flow_style=True, width=1 << 30, sort_keys=False, allow_unicode=True)
-    return text.strip().removesuffix("\n...")
 
 
 def _comments(remarks: Iterable[str], indent: str) -> Iterator[str]:

@@ -1,10 +1,11 @@
 """The common base of all spec models: strictness, bounds and the small types of fields."""
 
+import keyword
 import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
-from pydantic.alias_generators import to_camel
+from pydantic.alias_generators import to_camel, to_snake
 
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(r"([0-9]{1,12})(ms|s|m|h|d)")
@@ -16,6 +17,12 @@ class SpecModel(BaseModel):
     """A part of the resource: immutable, camelCase in YAML, no unknown fields, no silent conversions."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True, strict=True, validate_default=True)
+
+
+def parameter_name(field: str) -> str:
+    """Return the name that a field of YAML has in Python: in snake case, and no keyword."""
+    name = to_snake(field)
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def parse_duration(value: object) -> int:

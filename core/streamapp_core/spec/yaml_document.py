@@ -1,11 +1,10 @@
-"""YAML text to plain values and back, with the limits that keep a hostile text from costing time or memory.
+"""YAML text to plain values, with the limits that keep a hostile text from costing time or memory.
 
 The YAML is what Kubernetes users mean by it: YAML 1.2's core types (`on` and `no` are text), no tags, no dates.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import yaml
 
@@ -14,55 +13,28 @@ from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text
 MAXIMUM_BYTES = 1_500_000  # etcd takes no more in one object
 MAXIMUM_DEPTH = 64
 _MAXIMUM_VALUES = 200_000
-_LINE = 120
-"""Characters of a line that is written, where a value allows it."""
 
 
 class DocumentError(ValueError):
     """The text is no document that could be a StreamApp; the message has the reason."""
 
 
-class _Loader(yaml.CSafeLoader):
+class CoreLoader(yaml.CSafeLoader):
     """libyaml's loader with the core types of YAML 1.2 only."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 
 
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(~|null|Null|NULL|)$"), ["~", "n", "N", ""])
-_Loader.add_implicit_resolver(
+CoreLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(~|null|Null|NULL|)$"), ["~", "n", "N", ""])
+CoreLoader.add_implicit_resolver(
     "tag:yaml.org,2002:bool", re.compile(r"^(true|True|TRUE|false|False|FALSE)$"), list("tTfF")
 )
-_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?(0|[1-9][0-9]*)$"), list("-+0123456789"))
-_Loader.add_implicit_resolver(
+CoreLoader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?(0|[1-9][0-9]*)$"), list("-+0123456789"))
+CoreLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?((\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+)$"),
     list("-+.0123456789"),
 )
-
-
-class _Dumper(yaml.SafeDumper):
-    """A dumper that quotes each text which YAML 1.1 or 1.2 would read as something else."""
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the method of a base class
-        """Write out whatever stands twice."""
-        return True
-
-
-for _letter, _resolvers in _Loader.yaml_implicit_resolvers.items():
-    for _tag, _pattern in _resolvers:
-        _Dumper.add_implicit_resolver(_tag, _pattern, [_letter])
-_Dumper.add_representer(
-    str,
-    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
-)
-
-
-def write_document(document: Mapping[str, Any]) -> str:
-    """Write a document of plain values as YAML, in the order of its names; `read_document` returns an equal one."""
-    text: str = yaml.dump(
-        document, Dumper=_Dumper, default_flow_style=None, width=_LINE, sort_keys=False, allow_unicode=True
-    )
-    return text
 
 
 def read_document(text: str) -> tuple[object, tuple[Problem, ...]]:
@@ -75,7 +47,7 @@ def read_document(text: str) -> tuple[object, tuple[Problem, ...]]:
         raise DocumentError(f"the document is larger than {MAXIMUM_BYTES:,} bytes, more than Kubernetes could store")
     try:
         has_aliases = _check_shape(text)
-        loader = _Loader(text)
+        loader = CoreLoader(text)
         node = loader.get_single_node()
         if node is None:
             raise DocumentError("the document is empty")
@@ -92,7 +64,7 @@ def read_document(text: str) -> tuple[object, tuple[Problem, ...]]:
 def _check_shape(text: str) -> bool:
     """Refuse a document that is too deep or has too many values; return whether it has aliases."""
     depth, has_aliases = 0, False
-    for values, event in enumerate(yaml.parse(text, Loader=_Loader)):
+    for values, event in enumerate(yaml.parse(text, Loader=CoreLoader)):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
