@@ -46,6 +46,9 @@ class MemoryCluster:
                 and has_fields(item, fields)
             ]
 
+    def iterate(self, kind, namespace, selector=""):
+        return iter(self.list(kind, namespace, selector))
+
     def create(self, kind, body, *, dry_run=False):
         with self._lock:
             metadata = body["metadata"]

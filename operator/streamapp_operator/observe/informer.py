@@ -4,26 +4,45 @@ kopf watches; its handlers are a few lines and write nothing: `on.event` handler
 finalizers. The first listing is ours, so that no decision is made from a part of the objects.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import kopf
 
 from streamapp_operator.observe.namespace_selection import NamespaceSelection
 from streamapp_operator.observe.object_cache import WATCHED, ObjectCache, find_app_key
 from streamapp_operator.observe.resource_views import AppKey
-from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, Object
+from streamapp_systems.kubernetes.kubernetes_api import Kind, Object
 
 Enqueue = Callable[[AppKey], object]
 """Enqueues an app whose objects have changed."""
 
 
+class ListingApi(Protocol):
+    """The reads of an informer."""
+
+    def get(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
+        """See `KubernetesApi.get`."""
+        ...
+
+    def iterate(self, kind: Kind, namespace: str | None, selector: str = "") -> Iterator[Object]:
+        """Iterate over what `KubernetesApi.list` returns, of which only a part is in memory at a time."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """The uids of all objects of a kind, and those objects that are newer than the cache."""
+
+    uids: set[str] = field(default_factory=set)
+    newer: list[Object] = field(default_factory=list)
+
+
 class Informer:
     """Keeps the object cache up to date, and enqueues the apps whose objects change."""
 
-    def __init__(
-        self, api: KubernetesApi, cache: ObjectCache, enqueue: Enqueue, namespaces: NamespaceSelection
-    ) -> None:
+    def __init__(self, api: ListingApi, cache: ObjectCache, enqueue: Enqueue, namespaces: NamespaceSelection) -> None:
         self._api = api
         self._cache = cache
         self._enqueue = enqueue
@@ -51,7 +70,7 @@ class Informer:
         """
         self._namespaces.correct({}, self._list_namespaces())
         for kind in WATCHED:
-            for item in self._list(kind):
+            for item in self._iterate(kind):
                 self._cache.put(kind, item)
         for key in self._cache.list_apps():
             self._enqueue_selected(key)
@@ -67,19 +86,27 @@ class Informer:
         selected = self._namespaces.snapshot()
         known = {kind: list(self._cache.list_kind(kind)) for kind in WATCHED}
         namespaces = self._list_namespaces()
-        listed = {kind: self._list(kind) for kind in WATCHED}
+        listed = {kind: self._compare(kind) for kind in WATCHED}
         pause()
         missed = self._namespaces.correct(selected, namespaces)
         self._enqueue_all_of(missed)
         return len(missed) + sum(self._apply_missed(kind, known[kind], listed[kind]) for kind in WATCHED)
 
-    def _apply_missed(self, kind: Kind, known: Sequence[Object], listed: Sequence[Object]) -> int:
-        existing = {item["metadata"]["uid"] for item in listed}
-        cached = {item["metadata"]["uid"] for item in self._cache.list_kind(kind)}
-        gone = [item for item in known if item["metadata"]["uid"] in cached - existing and self._is_gone(kind, item)]
+    def _compare(self, kind: Kind) -> _Listing:
+        """Compare the objects of a kind with the cache: a listing of a large cluster does not fit in memory twice."""
+        listing = _Listing()
+        for item in self._iterate(kind):
+            listing.uids.add(item["metadata"]["uid"])
+            if not self._cache.is_outdated(kind, item):
+                listing.newer.append(item)
+        return listing
+
+    def _apply_missed(self, kind: Kind, known: Sequence[Object], listing: _Listing) -> int:
+        unlisted = {item["metadata"]["uid"] for item in self._cache.list_kind(kind)} - listing.uids
+        gone = [item for item in known if item["metadata"]["uid"] in unlisted and self._is_gone(kind, item)]
         for item in gone:
             self.handle_event("DELETED", kind, item)
-        newer = [item for item in listed if self._cache.put(kind, item)]
+        newer = [item for item in listing.newer if self._cache.put(kind, item)]
         for item in newer:
             self._enqueue_selected(find_app_key(kind, item))
         return len(gone) + len(newer)
@@ -90,13 +117,13 @@ class Informer:
         found = self._api.get(kind, metadata["namespace"], metadata["name"])
         return found is None or found["metadata"]["uid"] != metadata["uid"]
 
-    def _list(self, kind: Kind) -> list[Object]:
-        spaces = self._namespaces.names or (None,)
-        return [item for space in spaces for item in self._api.list(kind, space, WATCHED[kind])]
+    def _iterate(self, kind: Kind) -> Iterator[Object]:
+        for namespace in self._namespaces.names or (None,):
+            yield from self._api.iterate(kind, namespace, WATCHED[kind])
 
     def _list_namespaces(self) -> Sequence[Object]:
         selector = self._namespaces.selector
-        return self._api.list(Kind.NAMESPACE, None, selector) if selector else ()
+        return list(self._api.iterate(Kind.NAMESPACE, None, selector)) if selector else ()
 
     def _enqueue_selected(self, key: AppKey) -> None:
         if self._namespaces.includes(key.namespace):

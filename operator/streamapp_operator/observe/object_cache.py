@@ -4,10 +4,12 @@ A watch lags behind our writes. So the answer to each write is cached, too, and 
 dropped: resource versions rise. No decision needs a listing.
 """
 
+import sys
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import cast
 
 from streamapp_core.deployment.kubernetes_names import APP_LABEL, SHARD_LABEL
 from streamapp_core.job_model.job_model_shards import SHARD_PREFIX
@@ -25,7 +27,12 @@ WATCHED = {
 }
 """The kinds that are watched, with their label selectors."""
 
+_METADATA_ONLY = (Kind.SERVICE, Kind.SERVICE_ACCOUNT, Kind.NETWORK_POLICY)
+"""Kinds of which only the metadata is read: whether they are there, of which app, with which annotations."""
+
 _MAXIMUM_REMOVED = 10_000
+_LONGEST_SHARED = 63
+"""Characters of a text that objects share: names, labels, words of Kubernetes."""
 _MAXIMUM_SHARDS = 64
 """Shards are named by their content, so one that we have written need not be read."""
 
@@ -46,17 +53,27 @@ class ObjectCache:
         self._removed: OrderedDict[str, None] = OrderedDict()
 
     def put(self, kind: Kind, item: Object) -> bool:
-        """Cache an object; return False if the cached version is as new, or the object was removed."""
-        metadata = item["metadata"]
+        """Cache an object; return False if it is outdated."""
+        if self.is_outdated(kind, item):
+            return False
+        compact = _compact(kind, item)
         with self._lock:
-            if metadata["uid"] in self._removed:
+            if self._is_outdated(kind, item):
                 return False
-            objects = self._apps[find_app_key(kind, item)]
-            known = objects.get((kind, metadata["name"]))
-            if known is not None and int(known["metadata"]["resourceVersion"]) >= int(metadata["resourceVersion"]):
-                return False
-            objects[kind, metadata["name"]] = _without_managed_fields(item)
+            self._apps[find_app_key(kind, item)][kind, item["metadata"]["name"]] = compact
             return True
+
+    def is_outdated(self, kind: Kind, item: Object) -> bool:
+        """Return whether the cached version of an object is as new, or the object was removed."""
+        with self._lock:
+            return self._is_outdated(kind, item)
+
+    def _is_outdated(self, kind: Kind, item: Object) -> bool:
+        metadata = item["metadata"]
+        if metadata["uid"] in self._removed:
+            return True
+        known = self._apps.get(find_app_key(kind, item), {}).get((kind, metadata["name"]))
+        return known is not None and int(known["metadata"]["resourceVersion"]) >= int(metadata["resourceVersion"])
 
     def remove(self, kind: Kind, item: Object) -> None:
         """Remove an object from the cache; another one of its name stays."""
@@ -95,9 +112,20 @@ class ObjectCache:
             return [item for objects in self._apps.values() for (k, _), item in objects.items() if k is kind]
 
 
-def _without_managed_fields(item: Object) -> Object:
-    """Return an object without the managers of its fields, which nobody reads and which are half of its size."""
-    return {**item, "metadata": {key: value for key, value in item["metadata"].items() if key != "managedFields"}}
+def _compact(kind: Kind, item: Object) -> Object:
+    """Return an object without what nobody reads; the managers of its fields alone are half of its size."""
+    metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
+    kept: Object = {"metadata": metadata} if kind in _METADATA_ONLY else {**item, "metadata": metadata}
+    return cast("Object", _share_texts(kept))
+
+
+def _share_texts(value: object) -> object:
+    """Return JSON whose keys and short texts are shared with all other objects."""
+    if isinstance(value, dict):
+        return {sys.intern(key): _share_texts(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_share_texts(entry) for entry in value]
+    return sys.intern(value) if isinstance(value, str) and len(value) <= _LONGEST_SHARED else value
 
 
 class CachedApi:

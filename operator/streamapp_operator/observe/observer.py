@@ -1,8 +1,7 @@
 """The observer: from cached objects to the observed state of one app. Documents are parsed once per version."""
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -38,8 +37,6 @@ _Documents = Mapping[str, Object]
 ReadCounts = Callable[[AppResource], StreamCounts]
 """Returns the known partition counts of an app's streams, and keeps them up to date from now on."""
 
-_MAXIMUM_PARSED = 50_000
-
 
 class Observer:
     """Observes apps. May be used by many threads, of which each has another app."""
@@ -72,10 +69,11 @@ class Observer:
             KubernetesError: shards of its job model can't be fetched.
         """
         objects = self._cache.list_objects(key)
+        self._parsed.keep(key, objects.values())
         item = objects.get((Kind.APP, key.name))
         if item is None or not self._namespaces.includes(key.namespace):
             return None
-        app = self._parsed.get(item, lambda: parse_app_resource(item))
+        app = self._parsed.get(key, item, lambda: parse_app_resource(item))
         objects = _keep_owned(objects, app.uid)
         stored = _find_documents(app, objects)
         documents = self._read_run_documents(stored, app)
@@ -83,8 +81,8 @@ class Observer:
         recovery = DocumentRecovery()
         if (documents.record is None or documents.model is None) and not app.deleting:
             recovery = recover_documents(app, documents, self._read_backup)
-        locality, locality_unreadable = self._read_document(stored, LOCALITY, LocalityReport)
-        progress, _ = self._read_document(stored, PROGRESS, ProgressReport)
+        locality, locality_unreadable = self._read_document(key, stored, LOCALITY, LocalityReport)
+        progress, _ = self._read_document(key, stored, PROGRESS, ProgressReport)
         return Observed(
             app=app,
             now=now,
@@ -99,7 +97,7 @@ class Observer:
             locality_unreadable=locality_unreadable,
             progress=progress,
             pods=tuple(
-                self._read_pod(item, now)
+                self._read_pod(key, item, now)
                 for (kind, _), item in sorted(objects.items(), key=_by_name)
                 if kind is Kind.POD
             ),
@@ -120,7 +118,7 @@ class Observer:
         )
 
     def _read_run_documents(self, stored: _Documents, app: AppResource) -> RunDocuments:
-        record, record_unreadable = self._read_document(stored, RECORD, AppRecord)
+        record, record_unreadable = self._read_document(app.key, stored, RECORD, AppRecord)
         pointer = stored.get(POINTER)
         if pointer is not None and (foreign := _describe_foreign(pointer)) is not None:
             return RunDocuments(record=record, model=None, pointer=None, unreadable=None, foreign=foreign)
@@ -134,7 +132,7 @@ class Observer:
         )
 
     def _read_document(
-        self, stored: _Documents, name: str, form: type[_Document]
+        self, key: AppKey, stored: _Documents, name: str, form: type[_Document]
     ) -> tuple[_Document | None, str | None]:
         """Return a document, or why it can't be read; neither if it does not exist."""
         item = stored.get(name)
@@ -143,7 +141,7 @@ class Observer:
         if (foreign := _describe_foreign(item)) is not None:
             return None, foreign
         try:
-            return self._parsed.get(item, lambda: form.from_entry(name, read_entry(item))), None
+            return self._parsed.get(key, item, lambda: form.from_entry(name, read_entry(item))), None
         except DocumentUnreadableError as error:
             return None, str(error)
 
@@ -152,37 +150,42 @@ class Observer:
             return None, None
         store = ConfigMapMetadataStore(self._api, app.key.namespace, app.key.name, owners=())
         try:
-            return self._parsed.get(pointer, lambda: read_job_model(store)), None
+            return self._parsed.get(app.key, pointer, lambda: read_job_model(store)), None
         except (DocumentUnreadableError, JobModelUnreadableError) as error:
             return None, str(error)
 
-    def _read_pod(self, item: Object, now: datetime) -> Pod:
-        pod = self._parsed.get(item, lambda: parse_pod(item))
+    def _read_pod(self, key: AppKey, item: Object, now: datetime) -> Pod:
+        pod = self._parsed.get(key, item, lambda: parse_pod(item))
         problem = self._events.find_problem(pod, item, now)
         return pod if problem is None else replace(pod, problem=problem)
 
 
 class _ParseCache:
-    """The parsed values of the newest versions of objects."""
+    """The parsed values of the newest versions of each app's objects, as long as these exist."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._values: OrderedDict[str, tuple[str, object]] = OrderedDict()
+        self._values: dict[AppKey, dict[str, tuple[str, object]]] = {}
 
-    def get(self, item: Object, parse: Callable[[], _Value]) -> _Value:
+    def get(self, key: AppKey, item: Object, parse: Callable[[], _Value]) -> _Value:
         metadata = item["metadata"]
         uid, version = metadata["uid"], metadata["resourceVersion"]
         with self._lock:
-            known = self._values.get(uid)
+            known = self._values.get(key, {}).get(uid)
         if known is not None and known[0] == version:
             return known[1]  # type: ignore[return-value]
         value = parse()
         with self._lock:
-            self._values[uid] = (version, value)
-            self._values.move_to_end(uid)
-            while len(self._values) > _MAXIMUM_PARSED:
-                self._values.popitem(last=False)
+            self._values.setdefault(key, {})[uid] = (version, value)
         return value
+
+    def keep(self, key: AppKey, objects: Iterable[Object]) -> None:
+        """Forget what was parsed of an app's objects that are gone."""
+        uids = {item["metadata"]["uid"] for item in objects}
+        with self._lock:
+            kept = {uid: value for uid, value in self._values.pop(key, {}).items() if uid in uids}
+            if kept:
+                self._values[key] = kept
 
 
 def _keep_owned(objects: _Objects, uid: str) -> _Objects:

@@ -27,6 +27,7 @@ class WorkQueue(Generic[_Key]):
         self._heap: list[tuple[float, int, _Key]] = []
         self._taken: dict[_Key, float] = {}
         self._order = 0
+        self._moved_at = clock()
         self._closed = False
         self._changed = threading.Condition()
 
@@ -48,7 +49,7 @@ class WorkQueue(Generic[_Key]):
             while not self._closed:
                 key = self._pop_due()
                 if key is not None:
-                    self._taken[key] = self._clock()
+                    self._taken[key] = self._moved_at = self._clock()
                     self._workers[self._tenant_of(key)] += 1
                     return key
                 self._changed.wait(self._next_delay())
@@ -80,21 +81,14 @@ class WorkQueue(Generic[_Key]):
             now = self._clock()
             return sum(due <= now and key not in self._taken for key, due in self._due.items())
 
-    def longest_wait(self) -> float:
-        """Return the longest time for which a key has been due, or taken, in seconds.
-
-        Keys whose tenant has all its workers do not count: they wait for others of it.
-        """
+    def longest_stall(self) -> float:
+        """Return for how many seconds a key has been taken, or no due key has: a long queue that moves is no stall."""
         with self._changed:
             now = self._clock()
-            full = {tenant for tenant, workers in self._workers.items() if workers >= self._most_workers}
-            waiting = (
-                now - due
-                for key, due in self._due.items()
-                if key not in self._taken and self._tenant_of(key) not in full
-            )
-            working = (now - since for since in self._taken.values())
-            return max([0.0, *waiting, *working])
+            since = list(self._taken.values())
+            if waiting := [due for key, due in self._due.items() if key not in self._taken]:
+                since.append(max(min(waiting), self._moved_at))
+            return max(0.0, now - min(since, default=now))
 
     def _pop_due(self) -> _Key | None:
         """Remove and return the due key whose turn it is; None if there is none."""

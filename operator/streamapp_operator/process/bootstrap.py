@@ -125,7 +125,7 @@ class KubernetesOperator:
             interval=settings.resync_interval,
             clock=time.monotonic,
         )
-        self._health = OperatorHealth(self._resyncs, self._controller.measure_lag)
+        self._health = OperatorHealth(self._resyncs, self._controller.measure_stall)
         self._metrics.register_phases(self._list_phases)
 
     def run(self) -> None:

@@ -87,9 +87,9 @@ class Controller:
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def measure_lag(self) -> float:
-        """Return for how many seconds the app that waits longest has been due."""
-        return self._queue.longest_wait()
+    def measure_stall(self) -> float:
+        """Return for how many seconds an app has been reconciled, or no app that is due has."""
+        return self._queue.longest_stall()
 
     def reconcile(self, key: AppKey) -> float | None:
         """Observe, decide and act once; return in how many seconds to reconcile again if nothing changes.

@@ -1,7 +1,7 @@
 """The official client, without its models: requests and answers stay JSON, which is several times faster."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -60,14 +60,24 @@ class KubernetesClient:
 
     def list(self, kind: Kind, namespace: str | None, selector: str = "", *, fields: str = "") -> Sequence[Object]:
         """See `KubernetesApi.list`."""
-        found: list[Object] = []
-        query = {"limit": str(_PAGE), "labelSelector": selector, "fieldSelector": fields}
+        return list(self._iterate(kind, namespace, {"labelSelector": selector, "fieldSelector": fields}))
+
+    def iterate(self, kind: Kind, namespace: str | None, selector: str = "") -> Iterator[Object]:
+        """Iterate over what `list` returns; only one page of it is in memory at a time.
+
+        Raises:
+            KubernetesError: a page can't be read, when its turn comes.
+        """
+        return self._iterate(kind, namespace, {"labelSelector": selector})
+
+    def _iterate(self, kind: Kind, namespace: str | None, selectors: Mapping[str, str]) -> Iterator[Object]:
+        query = {"limit": str(_PAGE), **selectors}
         while True:
             page = self._request("GET", f"{kind.path(namespace)}?{urlencode(query)}")
-            found.extend(page["items"])
+            yield from page["items"]
             query["continue"] = page["metadata"].get("continue", "")
             if not query["continue"]:
-                return found
+                return
 
     def create(self, kind: Kind, body: Object, *, dry_run: bool = False) -> Object:
         """See `KubernetesApi.create`."""

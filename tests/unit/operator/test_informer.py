@@ -1,5 +1,7 @@
 """The cache is right whatever order events and answers come in, and a resync applies what the watches missed."""
 
+import weakref
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +53,42 @@ def test_writes_are_cached_before_the_watch_reports_them():
     assert (Kind.SERVICE, "x") in cache.list_objects(SHOP)
 
 
+def test_of_an_object_only_what_is_read_is_kept_and_texts_are_shared():
+    cache = ObjectCache()
+    for kind, name in ((Kind.SERVICE, "shop-driver"), (Kind.POD, "shop-driver-1")):
+        object_with_managers = item(1, uid=name, name=name) | {"spec": {"nodeName": "".join(["node", "-1"])}}
+        object_with_managers["metadata"]["managedFields"] = [{}]
+        cache.put(kind, object_with_managers)
+    found = cache.list_objects(SHOP)
+    service, pod = found[Kind.SERVICE, "shop-driver"], found[Kind.POD, "shop-driver-1"]
+    assert service == {"metadata": item(1, uid="shop-driver", name="shop-driver")["metadata"]}
+    assert pod == item(1, uid="shop-driver-1") | {"spec": {"nodeName": "node-1"}}
+    cache.put(Kind.POD, item(2, uid="other", name="shop-driver-2") | {"spec": {"nodeName": "".join(["node-", "1"])}})
+    other = cache.list_objects(SHOP)[Kind.POD, "shop-driver-2"]
+    assert other["spec"]["nodeName"] is pod["spec"]["nodeName"]
+
+
+class Listed(dict):
+    """An object of a listing; a plain dict can't be referred to weakly."""
+
+
+class ForgetfulApi:
+    """Reads of a cluster; `most_kept` is the largest number of listed objects that somebody kept at a time."""
+
+    def __init__(self, cluster):
+        self.get = cluster.get
+        self.most_kept = 0
+        self._cluster = cluster
+        self._listed = []
+
+    def iterate(self, kind, namespace, selector=""):
+        for found in self._cluster.list(kind, namespace, selector):
+            listed = Listed(found)
+            self._listed.append(weakref.ref(listed))
+            yield listed
+            self.most_kept = max(self.most_kept, sum(reference() is not None for reference in self._listed))
+
+
 class TestResync:
     @pytest.fixture
     def cluster(self):
@@ -88,6 +126,14 @@ class TestResync:
         assert [name for _, name in cache.list_objects(SHOP)] == ["stays"]
         assert changed == [SHOP, SHOP]
         assert informer.resync(lambda: None) == 0
+
+    def test_objects_that_the_cache_has_are_not_kept_until_the_listing_ends(self, cluster, cache):
+        """Of a large cluster, a copy of all objects beside the cache would take as much memory again."""
+        api = ForgetfulApi(cluster)
+        informer = Informer(api, cache, lambda key: None, NamespaceSelection(["default"]))
+        informer.list_all()
+        assert informer.resync(lambda: None) == 0
+        assert api.most_kept <= 1
 
     def test_what_the_watches_report_meanwhile_was_not_missed(self, informer, cluster, changed):
         def catch_up():

@@ -150,7 +150,7 @@ def test_apps_that_a_candidate_knows_are_due_when_it_begins_to_act():
     operated.apply()
     controller = operated.controller
     controller.enqueue(AppKey(namespace="default", name="shop"))
-    assert controller.measure_lag() == 0
+    assert controller.measure_stall() == 0
     assert operated.metrics.registry.get_sample_value("streamapp_operator_workqueue_depth") == 0
     controller.start()
     assert eventually(lambda: operated.pods() == ["shop-driver-1"])

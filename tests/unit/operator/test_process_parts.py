@@ -113,7 +113,7 @@ class TestHealth:
 
     @pytest.fixture
     def time(self):
-        return {"lag": 0.0, "now": 0.0}
+        return {"stall": 0.0, "now": 0.0}
 
     @pytest.fixture
     def missed(self):
@@ -125,12 +125,12 @@ class TestHealth:
 
     @pytest.fixture
     def health(self, resyncs, time):
-        return OperatorHealth(resyncs, lambda: time["lag"])
+        return OperatorHealth(resyncs, lambda: time["stall"])
 
     def test_a_queue_that_stands_still_is_a_failure(self, health, time):
         assert health.find_failure() is None
-        time["lag"] = 500.0
-        assert "waiting" in health.find_failure()
+        time["stall"] = 500.0
+        assert "not moved" in health.find_failure()
 
     def test_watches_that_keep_missing_changes_are_a_failure(self, health, resyncs, informer, missed):
         informer.missed = [1, 1, 1, 0]
