@@ -13,10 +13,10 @@ class RuntimeFailure(Exception):  # noqa: N818 - a failure is what the driver re
 
 
 class PlanRefused(RuntimeFailure):
-    """The spec can't be right; nothing was started. Correct the problems and try again."""
+    """The spec can't be right, or `why` says what else is wrong; nothing was started."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("the spec is refused:\n" + "\n".join(f"  {problem}" for problem in problems))
+    def __init__(self, problems: Sequence[Problem], why: str = "the spec is refused") -> None:
+        super().__init__(f"{why}:\n" + "\n".join(f"  {problem}" for problem in problems))
         self.problems = tuple(problems)
 
 

@@ -1,6 +1,7 @@
 """The common form of an app's documents: JSON under fixed keys, with a schema version; unknown fields are ignored."""
 
 import json
+from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,6 +14,14 @@ SCHEMA_VERSION = 1
 
 class DocumentUnreadableError(Exception):
     """A document of the app is damaged, or of a later release; the message names it, and what to do."""
+
+
+class OpenEnum(StrEnum):
+    """Words that are for people: one that a later release may add is read as the member `UNKNOWN`."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "OpenEnum | None":
+        return cls["UNKNOWN"] if isinstance(value, str) else None
 
 
 class Document(BaseModel):

@@ -7,19 +7,18 @@ between the two writes, of the previous one.
 
 import hashlib
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import AwareDatetime, Field
 
-from streamapp_core.deployment.app_documents import Document, StoredDocument
+from streamapp_core.deployment.app_documents import Document, OpenEnum, StoredDocument
 from streamapp_core.metadata_store import MetadataStore
 
 RECORD = "record"
 """The key of the record in the app's metadata."""
 
 
-class LaunchCause(StrEnum):
+class LaunchCause(OpenEnum):
     """The reasons for starting a driver."""
 
     FIRST_START = "FirstStart"
@@ -29,14 +28,16 @@ class LaunchCause(StrEnum):
     RESUMED = "Resumed"
     NEW_RUN = "NewRun"
     RECORD_LOST = "RecordLost"
+    UNKNOWN = "Unknown"
 
 
-class StopCause(StrEnum):
+class StopCause(OpenEnum):
     """The reasons for stopping a driver that could continue."""
 
     SUSPENDED = "Suspended"
     EDITED = "Edited"
     EXPANDED = "Expanded"
+    UNKNOWN = "Unknown"
 
 
 class AppVersion(Document):

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime
 
-from streamapp_core.deployment.app_documents import Document, StoredDocument
+from streamapp_core.deployment.app_documents import Document, OpenEnum, StoredDocument
 
 LOCALITY = "locality"
 PROGRESS = "progress"
@@ -70,7 +70,7 @@ class BrokenClaim(Document):
     example: str
 
 
-class NoticeReason(StrEnum):
+class NoticeReason(OpenEnum):
     """The subjects of notices: tables without rows that their side inputs hold, inputs that changed, new runs."""
 
     TABLE_INCOMPLETE = "TableIncomplete"
@@ -84,6 +84,7 @@ class NoticeReason(StrEnum):
     """A run that has completed was asked for again, and its inputs hold other records than it has read."""
     NEW_RUN = "NewRun"
     """A new run has begun: what earlier ones have left and is deleted, and what stays."""
+    UNKNOWN = "Unknown"
 
 
 class Notice(Document):

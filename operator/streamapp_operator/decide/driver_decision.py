@@ -22,6 +22,7 @@ _LAUNCH_AFTER_STOP = {
     StopCause.SUSPENDED: LaunchCause.RESUMED,
     StopCause.EDITED: LaunchCause.EDITED,
     StopCause.EXPANDED: LaunchCause.EXPANDED,
+    StopCause.UNKNOWN: LaunchCause.UNKNOWN,
 }
 
 

@@ -24,6 +24,12 @@ class LaunchedApp:
     text: str
 
 
+_OTHER_RELEASE = (
+    "the Kubernetes operator has accepted this spec, and this image can't run it: it is of another release. "
+    "Set `image` to one of the operator's release, or leave out what this one does not know"
+)
+
+
 class JobModelFollower:
     """Reads the launch and the job models of one epoch."""
 
@@ -91,5 +97,5 @@ def plan_launched(launched: LaunchedApp, model: JobModel) -> PlannedRun:
         parse_text(launched.text), launch.counts, model, run_id=launch.run_id, algorithms=installed_algorithm
     )
     if result.plan is None:
-        raise PlanRefused(result.problems)
+        raise PlanRefused(result.problems, _OTHER_RELEASE)
     return PlannedRun(plan=result.plan, model=model, counts=launch.counts)

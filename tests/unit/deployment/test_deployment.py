@@ -1,4 +1,7 @@
+import json
 from datetime import UTC, datetime
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
@@ -124,6 +127,39 @@ def test_fields_of_later_releases_are_ignored_within_a_schema_version():
     store = InMemoryMetadataStore()
     store.put(LOCALITY, content)
     assert LocalityReport.read(store, LOCALITY).run_id == "r1"
+
+
+def replaced(document, path, word):
+    """Return the bytes of a document with another word at a path."""
+    content = json.loads(document.to_bytes())
+    *above, last = path
+    reduce(getitem, above, content)[last] = word
+    return json.dumps(content).encode()
+
+
+WORDS_FOR_PEOPLE = {
+    (RECORD, ("launch", "cause")): lambda record: record.launch.cause,
+    (RECORD, ("launch", "stop")): lambda record: record.launch.stop,
+    (PROGRESS, ("notices", 0, "reason")): lambda progress: progress.notices[0].reason,
+}
+
+
+@given(st.sampled_from(sorted(WORDS_FOR_PEOPLE)), st.from_regex(r"[A-Z][a-z]{3,9}Later", fullmatch=True))
+def test_a_word_of_a_later_release_that_nothing_depends_on_keeps_no_document_from_being_read(place, word):
+    """Drivers of earlier images read the record that a later operator writes."""
+    key, path = place
+    store = InMemoryMetadataStore()
+    store.put(key, replaced(DOCUMENTS[key], path, word))
+    found = type(DOCUMENTS[key]).read(store, key)
+    assert WORDS_FOR_PEOPLE[place](found).name == "UNKNOWN"
+    assert json.loads(found.to_bytes()) == json.loads(replaced(DOCUMENTS[key], path, "Unknown"))
+
+
+def test_a_phase_of_a_later_release_is_not_guessed():
+    store = InMemoryMetadataStore()
+    store.put(PROGRESS, replaced(DOCUMENTS[PROGRESS], ["phase"], "Resting"))
+    with pytest.raises(DocumentUnreadableError, match=r"`progress` .*phase.* a later release wrote it"):
+        ProgressReport.read(store, PROGRESS)
 
 
 def test_a_hundred_thousand_tasks_fit_into_one_locality_report():

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -15,6 +16,7 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.run_record import load_record
+from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.kubernetes.epoch_start import start_epoch
 from streamapp_runtime.kubernetes.job_model_follower import LaunchedApp, plan_launched
@@ -32,7 +34,8 @@ class Run:
         self.folder = folder
         self.admin = LogAdmin(folder / "log.db")
         self._store = InMemoryMetadataStore()
-        self._model = None
+        self.model = None
+        self.launched = None
         self._epoch = 0
 
     def begin(self, streams, operators, run_id="r1", **more):
@@ -58,12 +61,12 @@ class Run:
             cause=LaunchCause.EDITED,
             at=datetime(2026, 1, 1, tzinfo=UTC),
         )
-        if self._model is not None and self._model.run_id != run_id:
-            self._model = None
-        planned = plan(parse_text(text), counts, self._model, run_id=run_id).plan
-        self._model = build_job_model(planned, self._model, {"0": "here"})
-        launched = LaunchedApp(launch=launch, text=text)
-        start_epoch(launched, plan_launched(launched, self._model), self._store, local_context(self.folder))
+        if self.model is not None and self.model.run_id != run_id:
+            self.model = None
+        planned = plan(parse_text(text), counts, self.model, run_id=run_id).plan
+        self.model = build_job_model(planned, self.model, {"0": "here"})
+        self.launched = LaunchedApp(launch=launch, text=text)
+        start_epoch(self.launched, plan_launched(self.launched, self.model), self._store, local_context(self.folder))
         return load_record(self._store)
 
     def partitions(self, *names):
@@ -104,6 +107,18 @@ def test_an_edit_gets_its_streams_and_what_was_known_of_the_others_stays(run):
     assert run.partitions(by, "more", "out") == {by: 3, "more": 3, "out": 2}
     assert second.ends == {"events": {0: 0, 1: 0}, "more": {0: 0, 1: 0, 2: 0}}
     assert second.prepared
+
+
+def test_an_image_of_an_earlier_release_than_the_operator_says_so(run):
+    """To it, what a later release has added to the spec is a field or an operator that it does not know."""
+    run.admin.create({stream("events"): 2})
+    streams = {"events": EVENTS, "out": {"system": "log", "format": "json"}}
+    run.begin(streams, [{"name": "sent", "from": "events", "sendTo": "out"}])
+    document = json.loads(run.launched.text)
+    document["spec"]["later"] = {}
+    with pytest.raises(PlanRefused, match=r"of another release\. Set `image`") as refused:
+        plan_launched(replace(run.launched, text=json.dumps(document)), run.model)
+    assert [problem.path for problem in refused.value.problems] == ["spec.later"]
 
 
 @pytest.mark.parametrize("policy", ["Retain", "Delete"])
