@@ -54,6 +54,13 @@ integration: .venv/ready java $(DATA)/ready ## Run the tests with real Spark and
 	@echo "== integration tests"
 	@$(RUN) -m pytest tests/integration $(PARALLEL) $(PYTEST_ARGS)
 
+.PHONY: stores
+stores: .venv/ready ## Run the tests with a real S3 server
+	@echo "== the S3 server (built once, about 2 minutes; kept in $(CACHE))"
+	@if command -v go >/dev/null; then $(RUN) -m tools.object_store; fi
+	@echo "== tests on an S3 server"
+	@$(RUN) -m pytest tests/stores $(PYTEST_ARGS)
+
 .PHONY: light
 light: .venv/ready ## Run the tests with a real Kubernetes API server (no nodes)
 	@echo "== Kubernetes' programs and those that check manifests (built once, about 10 minutes; kept in $(CACHE))"
@@ -81,7 +88,7 @@ lint: .venv/ready ## Check style and the layers
 type: .venv/ready ## Check the types (mypy, strict)
 	@echo "== mypy"
 	@$(RUN) -m mypy
-	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster images kafka machine release scratch unused)
+	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster images kafka machine object_store release scratch unused)
 
 .PHONY: fmt
 fmt: .venv/ready ## Format the code and fix what can be fixed

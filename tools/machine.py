@@ -15,7 +15,8 @@ _JAVA = Missing(
     what="Java", why="Spark and Kafka run on it", install="install Java 17 or newer, as openjdk-17-jre-headless"
 )
 _MAVEN = Missing(what="Maven", why="it fetches Kafka's jars", install="install maven")
-TIERS = ("integration", "light", "e2e")
+_GO = Missing(what="Go", why="the S3 server is built from Go modules", install="install Go 1.25 or newer")
+TIERS = ("integration", "stores", "light", "e2e")
 
 
 def lacking() -> dict[str, tuple[Missing, ...]]:
@@ -24,7 +25,8 @@ def lacking() -> dict[str, tuple[Missing, ...]]:
         return dict.fromkeys(TIERS, ())
     java = missing_for_java()
     nodes = missing_for_light() if os.environ.get("KUBECONFIG") else missing()
-    return dict(zip(TIERS, (java, missing_for_light(), (*java, *nodes)), strict=True))
+    stores = () if shutil.which("go") else (_GO,)
+    return dict(zip(TIERS, (java, stores, missing_for_light(), (*java, *nodes)), strict=True))
 
 
 def missing_for_java() -> tuple[Missing, ...]:

@@ -7,6 +7,7 @@ from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_runtime.app_streams import output_descriptor
 from streamapp_systems.arrow_types import arrow_schema
+from streamapp_systems.objects import ObjectPath, check_conditional_writes
 from streamapp_systems.protocols import StreamDescriptor
 from streamapp_systems.registry import Systems
 
@@ -42,8 +43,12 @@ def create_tables(plan: Plan, systems: Systems) -> None:
     """Create the tables that are missing.
 
     Raises:
-        StreamSystemError: one can't be created.
+        StreamSystemError: one can't be created, or is in a store in which commits are not safe.
     """
+    for name in {stream.system for stream, _, _ in _tables(plan, systems)}:
+        place = systems.place(plan.app.spec.systems[name])
+        if isinstance(place, ObjectPath):
+            check_conditional_writes(place)
     for _, described, table in _tables(plan, systems):
         if described.schema is not None and table.load() is None:
             table.create(arrow_schema(described.schema), described.folder_columns)
@@ -83,5 +88,5 @@ def _tables(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, Strea
             continue
         from streamapp_systems.delta import DeltaTableFolder
 
-        folder = systems.folder / system.path / stream.address
+        folder = systems.place(plan.app.spec.systems[stream.system]) / stream.address
         yield stream, output_descriptor(stream), DeltaTableFolder(folder)

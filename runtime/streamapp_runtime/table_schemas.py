@@ -19,8 +19,8 @@ def find_table_problems(plan: Plan, systems: Systems) -> Iterator[Problem]:
         system = plan.app.spec.systems[stream.system].delta
         if system is None or stream.role is StreamRole.OUTPUT:
             continue
-        root = systems.folder / system.path
-        for reason in GrowingTable(root, root, descriptor(stream)).mismatches():
+        table = GrowingTable(systems.place(plan.app.spec.systems[stream.system]), systems.folder, descriptor(stream))
+        for reason in table.mismatches():
             yield Problem(
                 path=f"spec.streams.{stream.name}.schema", code=ProblemCode.TYPE_MISMATCH, message=f"{reason}"
             )

@@ -20,6 +20,7 @@ from streamapp_systems.kafka import (
     local_schema_registry,
 )
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
+from streamapp_systems.objects import Place, open_place
 from streamapp_systems.protocols import (
     Admin,
     Consumer,
@@ -31,6 +32,7 @@ from streamapp_systems.protocols import (
     TransactionalAdmin,
     TransactionOwner,
 )
+from streamapp_systems.secret_reader import LocalSecrets
 
 _SECOND = 1_000
 
@@ -45,6 +47,14 @@ class Systems(Protocol):
     @property
     def folder(self) -> Path:
         """The folder that relative paths of the spec resolve from: that of the app's YAML file."""
+        ...
+
+    def place(self, system: SystemSpec) -> Place:
+        """Return the folder of a system of files or tables, on a disk or in a store of objects.
+
+        Raises:
+            StreamSystemError: the store has no such path, or its secret is not there.
+        """
         ...
 
     def open_admin(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> Admin:
@@ -120,6 +130,11 @@ class LocalSystems:
     folder: Path
     environment: Mapping[str, str]
 
+    def place(self, system: SystemSpec) -> Place:
+        """See `Systems.place`."""
+        assert system.path is not None
+        return open_place(self.folder, system.path, system.store, self.environment, LocalSecrets(self.environment))
+
     def open_admin(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> Admin:
         """See `Systems.open_admin`."""
         if system.file is not None:
@@ -168,7 +183,7 @@ class LocalSystems:
             from streamapp_systems.delta import DeltaOutput
 
             seconds = system.delta.commit_every / _SECOND
-            return DeltaOutput(self.folder / system.delta.path, streams, owner, seconds)
+            return DeltaOutput(self.place(system), streams, owner, seconds)
         if system.file is None:
             raise StreamSystemError(f"system {name} is {system.kind}: it is written by a producer, not as files")
         return FileOutput(self.folder / system.file.path, streams, owner.writer)
@@ -189,7 +204,9 @@ class LocalSystems:
         if found is None:
             return None
         journals = None if found.journal is None else self.folder / found.journal
-        return (growing_folders if system.delta is None else growing_tables)(self.folder / found.path, journals)
+        if system.folder is not None:
+            return growing_folders(self.folder / found.path, journals)
+        return growing_tables(self.place(system), journals)
 
     def _log_path(self, name: str, system: SystemSpec) -> Path:
         if system.log is not None:

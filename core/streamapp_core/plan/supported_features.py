@@ -9,6 +9,7 @@ from streamapp_core.plan.check_folder_columns import check_folder_columns
 from streamapp_core.plan.check_growing_files import check_growing_files, check_tables, no_versions
 from streamapp_core.plan.check_nested_columns import check_nested_columns
 from streamapp_core.plan.check_protobuf import check_protobuf
+from streamapp_core.plan.check_stores import check_stores
 from streamapp_core.plan.check_tables_written import check_tables_written
 from streamapp_core.plan.check_value_formats import WHOLE_VALUES, check_value_formats
 from streamapp_core.plan.check_variants import check_variants
@@ -56,6 +57,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
     yield from check_avro(graph, rows)
     yield from check_protobuf(graph, rows)
     yield from check_change_streams(graph, rows)
+    yield from check_stores(graph)
     yield from _check_transactions(graph)
 
 

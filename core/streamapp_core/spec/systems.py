@@ -86,6 +86,38 @@ class FileSystem(SpecModel):
     ]
 
 
+class ObjectStore(SpecModel):
+    """How the store of objects is reached that a path `s3://bucket/folder` names."""
+
+    endpoint: Annotated[
+        str | None,
+        Field(
+            pattern=r"^https?://[^\s?#@/]+/?$",
+            max_length=1_024,
+            description="The address of a store that is not Amazon's: `https://minio:9000`.",
+        ),
+    ] = None
+    region: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z0-9-]+$",
+            max_length=64,
+            description="The region of the bucket; default: that of the environment, else `us-east-1`.",
+        ),
+    ] = None
+    path_style: Annotated[
+        bool | None,
+        Field(description="Whether the bucket is in the path and not in the host name; default: with an `endpoint`."),
+    ] = None
+    secret_name: Annotated[
+        Name | None,
+        Field(
+            description="A secret with `access-key-id`, `secret-access-key` and perhaps `session-token`; without one, "
+            "the environment and the identity of the pod count."
+        ),
+    ] = None
+
+
 class FolderSystem(SpecModel):
     """A folder with inputs whose files become more while the app runs."""
 
@@ -109,9 +141,11 @@ class DeltaSystem(SpecModel):
     path: Annotated[
         Text,
         Field(
-            description="The folder below which the streams' names are tables; on a laptop relative to the app's file."
+            description="The folder below which the streams' names are tables, on a laptop relative to the app's file; "
+            "or `s3://bucket/folder`."
         ),
     ]
+    store: ObjectStore | None = None
     journal: Annotated[
         Text | None,
         Field(
@@ -145,13 +179,27 @@ class SystemSpec(SpecModel):
         return None if self.kafka is None else self.kafka.schema_registry
 
     @property
+    def writes_files(self) -> bool:
+        """Whether outputs of the system are staged as files before they are published."""
+        return self.file is not None or self.delta is not None
+
+    @property
     def secrets(self) -> frozenset[str]:
         """The names of the secrets that the system's clients read."""
-        if self.kafka is None:
-            return frozenset()
-        auth, registry = self.kafka.auth, self.kafka.schema_registry
-        named = (None if auth is None else auth.secret_name, None if registry is None else registry.secret_name)
-        return frozenset(name for name in named if name is not None)
+        auth = None if self.kafka is None else self.kafka.auth
+        users = (auth, self.schema_registry, self.store)
+        return frozenset(user.secret_name for user in users if user is not None and user.secret_name is not None)
+
+    @property
+    def store(self) -> ObjectStore | None:
+        """How the store is reached that the system's path names, where the spec says it."""
+        return None if self.delta is None else self.delta.store
+
+    @property
+    def path(self) -> str | None:
+        """The path of a system of files or tables, or of the log."""
+        found = self.file or self.folder or self.delta or self.log
+        return None if found is None else found.path
 
     def with_client_name(self, name: str) -> Self:
         """Return the system with a name for its Kafka clients and their consumer group, where `config` has none."""

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from streamapp_core.spec.systems import KafkaSystem
 from streamapp_operator.observe.file_settings import list_file_settings
-from streamapp_systems.kafka import Cluster, SecretItems, cluster_of
+from streamapp_systems.kafka import Cluster, cluster_of
 from streamapp_systems.protocols import StreamSystemError
+from streamapp_systems.secret_reader import SecretItems
 
 _REQUEST_TIMEOUT = 10.0
 """Seconds that brokers may stay silent. The request is sent again, so nothing is lost."""

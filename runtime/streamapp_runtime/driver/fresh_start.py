@@ -15,6 +15,7 @@ from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.run_recovery import find_existing
 from streamapp_runtime.output_tables import count_table_rows
 from streamapp_runtime.processor.processor_report import RunNotice
+from streamapp_systems.objects import Place
 from streamapp_systems.registry import Systems
 
 
@@ -38,7 +39,7 @@ class FreshStart:
 
     states: tuple[Path, ...]
     streams: tuple[str, ...]
-    part_files: Mapping[Path, int]
+    part_files: Mapping[Place, int]
     emptied: tuple[OutputRecords, ...]
     kept: tuple[OutputRecords, ...]
 

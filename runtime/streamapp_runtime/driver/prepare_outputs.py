@@ -5,10 +5,10 @@ sure that it is the newest, and only those listed are removed: a successor's par
 """
 
 from collections.abc import Callable
-from pathlib import Path
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_systems.file import claim_output, published_parts, remove_parts, staged_parts
+from streamapp_systems.objects import Place
 from streamapp_systems.registry import Systems
 
 Check = Callable[[], object]
@@ -40,7 +40,7 @@ def prepare_outputs(plan: Plan, systems: Systems, check: Check) -> None:
     _remove([part for output in outputs for part in published_parts(output, owner)], check)
 
 
-def count_part_files(plan: Plan, systems: Systems) -> dict[Path, int]:
+def count_part_files(plan: Plan, systems: Systems) -> dict[Place, int]:
     """Count the results of earlier runs in the output folders; those without any are left out."""
     counts = {output: len(published_parts(output, plan.app.metadata.name)) for output in _output_folders(plan, systems)}
     return {output: count for output, count in counts.items() if count}
@@ -55,18 +55,18 @@ def remove_uncommitted_parts(plan: Plan, systems: Systems, check: Check) -> None
     _remove([part for output in _output_folders(plan, systems) for part in staged_parts(output)], check)
 
 
-def _claim(outputs: list[Path], owner: str) -> None:
+def _claim(outputs: list[Place], owner: str) -> None:
     for output in outputs:
         claim_output(output, owner)
 
 
-def _remove(listed: list[Path], check: Check) -> None:
+def _remove(listed: list[Place], check: Check) -> None:
     if listed:
         check()
         remove_parts(listed)
 
 
-def _output_folders(plan: Plan, systems: Systems) -> list[Path]:
+def _output_folders(plan: Plan, systems: Systems) -> list[Place]:
     return [_folder(plan, stream, systems) for stream in plan.streams.values() if _is_file_output(stream)]
 
 
@@ -74,11 +74,10 @@ def _is_file_output(stream: PlannedStream) -> bool:
     return stream.role is StreamRole.OUTPUT and stream.system_kind.holds_files
 
 
-def _folder(plan: Plan, stream: PlannedStream, systems: Systems) -> Path:
+def _folder(plan: Plan, stream: PlannedStream, systems: Systems) -> Place:
     system = plan.app.spec.systems[stream.system]
     if system.delta is not None:
         from streamapp_systems.delta import staging_folder
 
-        return systems.folder / system.delta.path / staging_folder(plan.app.name_prefix, stream.name)
-    assert system.file is not None
-    return systems.folder / system.file.path / stream.address
+        return systems.place(system) / staging_folder(plan.app.name_prefix, stream.name)
+    return systems.place(system) / stream.address

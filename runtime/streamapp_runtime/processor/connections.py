@@ -194,7 +194,14 @@ class Connections:
         return OutputPlace(spec.kind, found.path)
 
     def output_at(self, place: OutputPlace, owner: PartOwner) -> StagedOutput:
-        """Open what publishes the parts that were staged at a place, where the app need not have outputs any more."""
+        """Open what publishes the parts that were staged at a place, where the app need not have outputs any more.
+
+        The app's system of that path says how it is reached, if there is one.
+        """
+        systems = self._plan.app.spec.systems
+        name = next((n for n, system in systems.items() if system.writes_files and self.place(n) == place), None)
+        if name is not None:
+            return self._open_output(name, systems[name], [], owner)
         system = SystemSpec.model_validate({place.kind: {"path": place.folder}})
         return self._open_output(place.kind, system, [], owner)
 

@@ -6,10 +6,10 @@ number he has those of their writer, and adds only what lies above: a part is ad
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from streamapp_systems.delta.delta_table import DeltaTableFolder, TableFile, Tab
 from streamapp_systems.delta.table_files import TableFilesWriter, remove_files
 from streamapp_systems.delta.table_layout import staged_mismatches
 from streamapp_systems.file import FileOutput, remove_parts
+from streamapp_systems.objects import FilesMade, ObjectPath, Place
 from streamapp_systems.protocols import PartOwner, StagedPart, StreamDescriptor, StreamSystemError
 
 _PART = re.compile(r"part-(.+)-(\d+)\.arrow")
@@ -33,7 +34,7 @@ class DeltaOutput:
     """Writes the rows of one writer to tables below a folder. Used by one thread; see `StagedOutput`."""
 
     def __init__(
-        self, root: Path, streams: Sequence[StreamDescriptor], owner: PartOwner, publish_seconds: float
+        self, root: Place, streams: Sequence[StreamDescriptor], owner: PartOwner, publish_seconds: float
     ) -> None:
         """Stage for these streams, whose addresses are those of their tables and whose schemas are known."""
         self.publish_seconds = publish_seconds
@@ -47,7 +48,8 @@ class DeltaOutput:
             for stream in streams
         ]
         writer = f"{owner.writer}-{owner.opened}"
-        self._files = FileOutput(root, staged, writer)
+        self._made = FilesMade(root)
+        self._files = FileOutput(self._made.folder, staged, writer)
         self._names = (f"part-{writer}-{number}" for number in count())
 
     def write(self, stream: str, rows: pa.Table) -> None:
@@ -64,8 +66,15 @@ class DeltaOutput:
         self._files.write(stream, fitting)
 
     def stage(self) -> tuple[StagedPart, ...]:
-        """See `StagedOutput.stage`."""
-        return tuple(replace(part, final=self._addresses[part.stream]) for part in self._files.stage())
+        """See `StagedOutput.stage`.
+
+        Raises:
+            StreamSystemError: a part can't be finished; `Unavailable` if the store does not answer.
+        """
+        staged = self._files.stage()
+        for part in staged:
+            self._made.deliver(part.staged)
+        return tuple(replace(part, final=self._addresses[part.stream]) for part in staged)
 
     def publish(self, parts: Iterable[StagedPart]) -> None:
         """Add parts to their tables, those that are not there yet, in one version of each; then remove them.
@@ -82,6 +91,7 @@ class DeltaOutput:
     def close(self) -> None:
         """See `StagedOutput.close`."""
         self._files.close()
+        self._made.close()
 
     def _add(self, stream: str, address: str, parts: Sequence[StagedPart]) -> None:
         folder = self._root / address
@@ -105,7 +115,7 @@ class DeltaOutput:
             self._check_not_lost(stream, folder, missing)
         remove_parts(self._root / part.staged for part in parts)
 
-    def _load(self, stream: str, folder: Path) -> TableVersion:
+    def _load(self, stream: str, folder: Place) -> TableVersion:
         table = DeltaTableFolder(folder).load()
         if table is None:
             raise StreamSystemError(
@@ -116,7 +126,7 @@ class DeltaOutput:
     def _all_staged(self, parts: Iterable[StagedPart]) -> bool:
         return all((self._root / part.staged).exists() for part in parts)
 
-    def _check_not_lost(self, stream: str, folder: Path, parts: Sequence[StagedPart]) -> None:
+    def _check_not_lost(self, stream: str, folder: Place, parts: Sequence[StagedPart]) -> None:
         """Check that parts that are gone were added by another process: an earlier owner, or the next one.
 
         Raises:
@@ -132,7 +142,7 @@ class DeltaOutput:
             )
 
     def _join(
-        self, stream: str, table: TableVersion, folder: Path, parts: Sequence[StagedPart]
+        self, stream: str, table: TableVersion, folder: Place, parts: Sequence[StagedPart]
     ) -> tuple[TableFile, ...]:
         """Write the rows of some parts into files for a table.
 
@@ -179,11 +189,15 @@ def _marks(parts: Iterable[StagedPart]) -> dict[str, int]:
     return marks
 
 
-def _schema(path: Path) -> pa.Schema:
-    with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as reader:
+def _schema(path: Place) -> pa.Schema:
+    with _opened(path, pa.OSFile) as file, pa.ipc.open_stream(file) as reader:
         return reader.schema
 
 
-def _batches(path: Path) -> Iterator[pa.RecordBatch]:
-    with pa.memory_map(str(path)) as file, pa.ipc.open_stream(file) as reader:
+def _batches(path: Place) -> Iterator[pa.RecordBatch]:
+    with _opened(path, pa.memory_map) as file, pa.ipc.open_stream(file) as reader:
         yield from reader
+
+
+def _opened(path: Place, open_file: Callable[[str], pa.NativeFile]) -> pa.NativeFile:
+    return pa.BufferReader(path.read_bytes()) if isinstance(path, ObjectPath) else open_file(str(path))

@@ -1,4 +1,4 @@
-"""A table of Delta in a local folder: its versions, and the commits that add files and marks to one of them.
+"""A table of Delta, in a folder or in a store: its versions, and the commits that add files and marks to one of them.
 
 A mark is Delta's `txn` action: by an id, the number up to which somebody has added what he had. The library accepts a
 mark that is lower than the table's, so marks are read from the very version that is committed on, and a commit is tried
@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from deltalake.transaction import AddAction
 
 from streamapp_systems.delta.table_layout import TableLayout
 from streamapp_systems.file.output_folder import sync_folder
+from streamapp_systems.objects import ObjectPath, Place, explained_store_error
 from streamapp_systems.protocols import StreamSystemError
 
 _LOG = "_delta_log"
@@ -43,7 +43,7 @@ class TableFile:
 class TableVersion:
     """A version of a table."""
 
-    def __init__(self, folder: Path, table: DeltaTable) -> None:
+    def __init__(self, folder: Place, table: DeltaTable) -> None:
         """Take a table as the library has loaded it."""
         self._folder = folder
         self._table = table
@@ -95,7 +95,7 @@ class TableVersion:
             )
         except (DeltaError, OSError) as error:
             if not written.exists():
-                raise StreamSystemError(f"table {self._folder} can't be written: {error}") from error
+                raise _table_error(self._folder, "written", error) from error
             if not _adds(written, added):
                 self._sync([version])
                 return False
@@ -107,13 +107,15 @@ class TableVersion:
         version = self._table.version()
         self._sync(range(max(version - _RECENT, 0), version + 1))
 
-    def _log(self, version: int) -> Path:
+    def _log(self, version: int) -> Place:
         return self._folder / _LOG / f"{version:020}.json"
 
     def _sync(self, versions: Iterable[int]) -> None:
         """Make versions durable, with the checkpoints that readers begin with: what they were made of is removed."""
         folder = self._folder / _LOG
-        files = [folder / "_last_checkpoint"]
+        if isinstance(folder, ObjectPath):
+            return
+        files: list[Place] = [folder / "_last_checkpoint"]
         for version in versions:
             files += [self._log(version), folder / f"{version:020}.checkpoint.parquet"]
         for path in files:
@@ -126,7 +128,7 @@ class TableVersion:
 class DeltaTableFolder:
     """The folder of a table, whether there is one or not."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Place) -> None:
         """Look at nothing yet."""
         self._folder = folder
 
@@ -139,11 +141,11 @@ class DeltaTableFolder:
         if not (self._folder / _LOG).is_dir():
             return None
         try:
-            return TableVersion(self._folder, DeltaTable(self._folder))
+            return TableVersion(self._folder, DeltaTable(str(self._folder), storage_options=_options(self._folder)))
         except TableNotFoundError:
             return None
         except (DeltaError, OSError) as error:
-            raise StreamSystemError(f"table {self._folder} can't be read: {error}") from error
+            raise _table_error(self._folder, "read", error) from error
 
     def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> TableVersion:
         """Create the table if there is none, and load it. Partition columns are found whatever their case.
@@ -154,15 +156,34 @@ class DeltaTableFolder:
         names = {name.lower(): name for name in columns.names}
         partitioned = [names.get(name.lower(), name) for name in partition_columns]
         try:
-            DeltaTable.create(self._folder, columns, mode="ignore", partition_by=partitioned)
+            DeltaTable.create(
+                str(self._folder),
+                columns,
+                mode="ignore",
+                partition_by=partitioned,
+                storage_options=_options(self._folder),
+            )
         except (DeltaError, OSError) as error:
-            raise StreamSystemError(f"table {self._folder} can't be created: {error}") from error
-        for folder in (self._folder / _LOG, self._folder, self._folder.parent):
-            sync_folder(folder)
+            raise _table_error(self._folder, "created", error) from error
+        if not isinstance(self._folder, ObjectPath):
+            for folder in (self._folder / _LOG, self._folder, self._folder.parent):
+                sync_folder(folder)
         created = self.load()
         if created is None:
             raise StreamSystemError(f"table {self._folder} is gone again, right after it was created")
         return created
+
+
+def _options(folder: Place) -> dict[str, str] | None:
+    return folder.bucket.storage_options if isinstance(folder, ObjectPath) else None
+
+
+def _table_error(folder: Place, done: str, error: Exception) -> StreamSystemError:
+    """Return what the library's error means: in a store of objects, that the store is away, or refuses."""
+    what = f"table {folder} can't be {done}"
+    if isinstance(folder, ObjectPath):
+        return explained_store_error(what, folder.bucket.where, error)
+    return StreamSystemError(f"{what}: {error}")
 
 
 def _action(file: TableFile) -> AddAction:
@@ -176,7 +197,7 @@ def _action(file: TableFile) -> AddAction:
     )
 
 
-def _adds(log: Path, files: Iterable[TableFile]) -> bool:
+def _adds(log: Place, files: Iterable[TableFile]) -> bool:
     """Return whether a version adds one of these files: of a name, there is one ever."""
     actions = (json.loads(line) for line in log.read_text(encoding="utf-8").splitlines())
     paths = {unquote(action["add"]["path"]) for action in actions if "add" in action}

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -14,7 +13,8 @@ from streamapp_systems.delta.delta_table import TableFile
 from streamapp_systems.file.column_folders import NULL_FOLDER, split_by_folders
 from streamapp_systems.file.output_folder import sync_folder
 from streamapp_systems.file.part_writer import PartWriter
-from streamapp_systems.protocols import StreamDescriptor
+from streamapp_systems.objects import FilesMade, ObjectPath, Place
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 LARGEST_FILE = 256 << 20
 """Bytes after which rows go to another file."""
@@ -38,9 +38,10 @@ class TableFilesWriter:
     `names` yields names that no file in the folder has, without their ending.
     """
 
-    def __init__(self, folder: Path, partition_columns: Sequence[str], names: Iterator[str]) -> None:
+    def __init__(self, folder: Place, partition_columns: Sequence[str], names: Iterator[str]) -> None:
         """Write nothing yet."""
         self._folder = folder
+        self._made = FilesMade(folder)
         self._partition_columns = partition_columns
         self._names = names
         self._stream = StreamDescriptor(name="", system="", address="", format=StreamFormat.PARQUET)
@@ -51,7 +52,7 @@ class TableFilesWriter:
         """Write all these rows, durably, in their order within a partition, and return their files.
 
         Raises:
-            OSError, pa.ArrowException: they can't be written. No file is left.
+            OSError, pa.ArrowException, StreamSystemError: they can't be written. No file is left.
         """
         try:
             for batch in batches:
@@ -64,6 +65,8 @@ class TableFilesWriter:
                 file.writer.drop()
             remove_files(self._folder, self._written)
             raise
+        finally:
+            self._made.close()
         return tuple(self._written)
 
     def _add(self, rows: pa.Table) -> None:
@@ -80,7 +83,7 @@ class TableFilesWriter:
             if len(self._open) == MAXIMUM_OPEN_FILES:
                 self._finish(next(iter(self._open)))
             path = "/".join([*_plain_folders(folder), f"{next(self._names)}.parquet"])
-            place = self._folder / path
+            place = self._made.folder / path
             place.parent.mkdir(parents=True, exist_ok=True)
             self._open[folder] = _OpenFile(path, folder, PartWriter(place, schema, self._stream))
         return self._open[folder]
@@ -89,7 +92,8 @@ class TableFilesWriter:
         file = self._open[folder]
         file.writer.finish()
         del self._open[folder]
-        found = (self._folder / file.path).stat()
+        found = (self._made.folder / file.path).stat()
+        self._made.deliver(file.path)
         self._written.append(
             TableFile(
                 path=file.path,
@@ -101,15 +105,17 @@ class TableFilesWriter:
         )
 
     def _sync_folders(self) -> None:
-        places = (self._folder / file.path for file in self._written)
+        if isinstance(self._folder, ObjectPath):
+            return
+        places = [self._folder / file.path for file in self._written]
         for folder in {f for place in places for f in place.parents if f.is_relative_to(self._folder)}:
             sync_folder(folder)
 
 
-def remove_files(folder: Path, files: Iterable[TableFile]) -> None:
+def remove_files(folder: Place, files: Iterable[TableFile]) -> None:
     """Remove files that no version of the table has got; one that can't be removed is left to those who clean it."""
     for file in files:
-        with suppress(OSError):
+        with suppress(OSError, StreamSystemError):
             (folder / file.path).unlink()
 
 

@@ -6,7 +6,6 @@ The text of a value is that of CSV files. Null and empty text have one folder, w
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import unquote
 
 import numpy as np
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 
 from streamapp_systems.file.file_chunks import Chunk, FileFormat, UnreadableRow, type_name
 from streamapp_systems.file.text_values import format_text, parse_text
+from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamSystemError
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
@@ -41,11 +41,11 @@ class FolderColumns:
     files: FileFormat
     columns: tuple[str, ...]
 
-    def count(self, path: Path) -> int:
+    def count(self, path: Place) -> int:
         """See `FileFormat.count`."""
         return self.files.count(path)
 
-    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
+    def read(self, path: Place, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """See `FileFormat.read`."""
         names = {_name(column, schema) for column in self.columns}
         values = {name: _read_value(path, schema.field(name)) for name in names}
@@ -73,7 +73,7 @@ def _folders(values: pa.ChunkedArray, name: str) -> pa.Array:
     return pc.fill_null(folders, f"{_escape(name)}={NULL_FOLDER}")
 
 
-def _read_value(path: Path, field: pa.Field) -> pa.Scalar:
+def _read_value(path: Place, field: pa.Field) -> pa.Scalar:
     """Return the value of a column in a path.
 
     Raises:

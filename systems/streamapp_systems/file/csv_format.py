@@ -8,7 +8,6 @@ import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +17,7 @@ from streamapp_core.spec.streams import CsvOptions
 from streamapp_systems.file.compressed_files import open_bytes, open_stream
 from streamapp_systems.file.file_chunks import BLOCK_SIZE, Chunk, UnreadableRow, check_columns, convert_columns
 from streamapp_systems.file.text_values import format_text, parse_text, shorten
+from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamSystemError
 
 _SMALL = 1 << 16
@@ -29,13 +29,13 @@ class CsvFormat:
     def __init__(self, options: CsvOptions) -> None:
         self._options = options
 
-    def count(self, path: Path) -> int:
+    def count(self, path: Place) -> int:
         """Count records, as `FileFormat` says; line breaks in values and malformed records count right."""
         first = first_record(path, self._options)
         pieces = _raw_chunks(path, self._options, len(first), self._names(first)[:1])
         return sum(map(_length, pieces)) if first else 0
 
-    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
+    def read(self, path: Place, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """Read records, as `FileFormat` says."""
         first = first_record(path, self._options)
         if not first:
@@ -88,7 +88,7 @@ def _quote(texts: pa.Array, options: CsvOptions) -> pa.Array:
     return pc.if_else(special, quoted, texts)
 
 
-def first_record(path: Path, options: CsvOptions) -> Sequence[str]:
+def first_record(path: Place, options: CsvOptions) -> Sequence[str]:
     """Read the values of the first line that has any; none if the file has no columns."""
     with open_bytes(path) as content:
         only_nulls = [""] if content.read(1) and not options.header else ()
@@ -99,7 +99,7 @@ def first_record(path: Path, options: CsvOptions) -> Sequence[str]:
             raise StreamSystemError(f"{path} is no CSV: its first record can't be read: {error}") from error
 
 
-def _raw_chunks(path: Path, options: CsvOptions, width: int, names: Sequence[str]) -> Iterator[Chunk]:
+def _raw_chunks(path: Place, options: CsvOptions, width: int, names: Sequence[str]) -> Iterator[Chunk]:
     """Read some columns of all records as bytes; records with too few or too many values are unreadable."""
     read_options = pa.csv.ReadOptions(
         use_threads=False, block_size=BLOCK_SIZE, autogenerate_column_names=not options.header
@@ -155,7 +155,7 @@ def raw_records(
         yield from map(_malformed, malformed)
 
 
-def _source(path: Path) -> pa.NativeFile:
+def _source(path: Place) -> pa.NativeFile:
     with open_bytes(path) as file:
         data = file.read(_SMALL + 1)
     if len(data) > _SMALL:

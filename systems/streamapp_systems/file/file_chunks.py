@@ -5,12 +5,12 @@ The rows of a block are converted together. Only when that fails is the block di
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from streamapp_systems.file.text_values import shorten
+from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.variants.variant_columns import is_variant
 
@@ -31,7 +31,7 @@ Chunk: TypeAlias = pa.RecordBatch | UnreadableRow
 class FileFormat(Protocol):
     """Reads the files of one stream in their format. A record has one offset, whether it can be read or not."""
 
-    def count(self, path: Path) -> int:
+    def count(self, path: Place) -> int:
         """Count the records of a file.
 
         Raises:
@@ -39,7 +39,7 @@ class FileFormat(Protocol):
         """
         ...
 
-    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
+    def read(self, path: Place, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """Read a file from a record on, with exactly these columns; memory is bounded by a few blocks.
 
         Raises:
@@ -115,7 +115,7 @@ def _nested_name(data_type: pa.DataType) -> str:
     return f"array<{type_name(data_type.value_type)}>" if pa.types.is_list(data_type) else str(data_type)
 
 
-def check_columns(path: Path, found: Sequence[str], schema: pa.Schema) -> None:
+def check_columns(path: Place, found: Sequence[str], schema: pa.Schema) -> None:
     """Refuse a file that lacks columns of the schema.
 
     Raises:

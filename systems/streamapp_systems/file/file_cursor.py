@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.file.file_chunks import Chunk, FileFormat, UnreadableRow
+from streamapp_systems.objects import Place
 from streamapp_systems.protocols import BadRecord, FetchedBatch, StreamSystemError
 
 _MAXIMUM_BYTES = 16 << 20
@@ -21,7 +21,7 @@ class PartitionFile:
     """
 
     ssp: Ssp
-    path: Path
+    path: Place
     format: FileFormat
     schema: pa.Schema
     end: int | None

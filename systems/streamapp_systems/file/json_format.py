@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 from operator import itemgetter
-from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -21,6 +20,7 @@ from streamapp_systems.file.file_chunks import BLOCK_SIZE, Chunk, UnreadableRow,
 from streamapp_systems.file.json_layout import object_schema, to_row_columns
 from streamapp_systems.file.json_nested import Texts, field_texts, only_fields, parse_nested
 from streamapp_systems.file.text_values import parse_text, shorten
+from streamapp_systems.objects import Place
 from streamapp_systems.variants.variant_columns import is_variant
 from streamapp_systems.variants.variant_json import NO_VARIANTS
 
@@ -34,12 +34,12 @@ class JsonFormat:
     def __init__(self, options: JsonOptions = PLAIN_JSON) -> None:
         self._options = options
 
-    def count(self, path: Path) -> int:
+    def count(self, path: Place) -> int:
         """Count records, as `FileFormat` says."""
         with open_bytes(path) as file:
             return sum(map(len, _blocks(file)))
 
-    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
+    def read(self, path: Place, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """Read records, as `FileFormat` says."""
         with open_bytes(path) as file:
             for block in _blocks(file):

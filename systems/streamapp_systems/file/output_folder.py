@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamSystemError
 
 MARKER = "_streamapp.json"
@@ -21,12 +22,14 @@ def part_name(writer: str, sequence: int, ending: str) -> str:
     return f"part-{writer}-{sequence}{ending}"
 
 
-def claim_output(folder: Path, owner: str) -> None:
-    """Create a folder for part files, and mark it as the owner's; safe to repeat.
+def claim_output(folder: Place, owner: str) -> None:
+    """Create a folder for part files, and mark it as the owner's; safe to repeat. In a store of objects there are none.
 
     Raises:
         StreamSystemError: the folder holds files and is not marked, is marked as another's, or can't be written.
     """
+    if not isinstance(folder, Path):
+        return
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _claim(folder, owner)
@@ -34,21 +37,23 @@ def claim_output(folder: Path, owner: str) -> None:
         raise StreamSystemError(f"output folder {folder} can't be prepared: {error}") from error
 
 
-def published_parts(folder: Path, owner: str) -> list[Path]:
-    """List the published part files in a folder, none if it is not the owner's."""
+def published_parts(folder: Place, owner: str) -> list[Place]:
+    """List the published part files in a folder, none if it is not the owner's: objects belong to their tables."""
+    if not isinstance(folder, Path):
+        return []
     marker = folder / MARKER
     if not marker.is_file() or _owner(marker) != owner:
         return []
     return _parts(folder)
 
 
-def staged_parts(folder: Path) -> list[Path]:
+def staged_parts(folder: Place) -> list[Place]:
     """List the part files in a folder that have not been published."""
     staging = folder / STAGING
     return _parts(staging) if staging.is_dir() else []
 
 
-def remove_parts(parts: Iterable[Path]) -> None:
+def remove_parts(parts: Iterable[Place]) -> None:
     """Remove part files, durably; those that are gone are left out.
 
     Raises:
@@ -58,7 +63,8 @@ def remove_parts(parts: Iterable[Path]) -> None:
     try:
         for part in parts:
             part.unlink(missing_ok=True)
-            folders[part.parent] = None
+            if isinstance(part, Path):
+                folders[part.parent] = None
         for folder in folders:
             sync_folder(folder)
     except OSError as error:
@@ -106,7 +112,7 @@ def _owner(marker: Path) -> str | None:
     return owner if isinstance(owner, str) else None
 
 
-def _parts(folder: Path) -> list[Path]:
+def _parts(folder: Place) -> list[Place]:
     """List the part files in a folder and in the folders of columns below it."""
     found = sorted(path for path in folder.iterdir() if _PART.fullmatch(path.name))
     below = sorted(path for path in folder.iterdir() if "=" in path.name and path.is_dir())

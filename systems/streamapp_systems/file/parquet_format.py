@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 from streamapp_systems.file.file_chunks import Chunk, check_columns, convert_columns, type_name
 from streamapp_systems.file.text_values import parse_text
 from streamapp_systems.map_keys import check_map_keys, holds_maps
+from streamapp_systems.objects import ObjectPath, Place
 from streamapp_systems.protocols import StreamSystemError
 
 _BATCH_ROWS = 16_384
@@ -18,20 +20,28 @@ _BATCH_ROWS = 16_384
 class ParquetFormat:
     """Reads Parquet files: columns by name, cast to the stream's types where nothing is lost."""
 
-    def count(self, path: Path) -> int:
+    def count(self, path: Place) -> int:
         """Count records, as `FileFormat` says; the file's own count is taken."""
-        return int(pq.read_metadata(path).num_rows)
+        return int(pq.read_metadata(opened_parquet(path)).num_rows)
 
-    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
+    def read(self, path: Place, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """Read records, as `FileFormat` says; row groups before the start are not read."""
         # Spark's timestamps have 96 bits: as nanoseconds, those beyond the years 1677 to 2262 would be others.
-        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+        stored = isinstance(path, ObjectPath)
+        with pq.ParquetFile(opened_parquet(path), coerce_int96_timestamp_unit="us", pre_buffer=stored) as file:
             _check_types(path, file.schema_arrow, schema)
             groups, skipped = _groups_from(file.metadata, start)
-            for rows in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=schema.names, use_threads=False):
-                if skipped < rows.num_rows:
-                    yield from convert_columns(rows.select(schema.names).slice(skipped), schema, _convert)
-                skipped = max(0, skipped - rows.num_rows)
+            # A group of an object is fetched as a whole, in few requests.
+            for some in ([group] for group in groups) if stored else [groups]:
+                for rows in file.iter_batches(_BATCH_ROWS, row_groups=some, columns=schema.names, use_threads=False):
+                    if skipped < rows.num_rows:
+                        yield from convert_columns(rows.select(schema.names).slice(skipped), schema, _convert)
+                    skipped = max(0, skipped - rows.num_rows)
+
+
+def opened_parquet(path: Place) -> Path | BinaryIO:
+    """Return a file as Arrow opens it."""
+    return path if isinstance(path, Path) else path.open("rb")
 
 
 def check_type(found: pa.DataType, wanted: pa.DataType) -> bool:
@@ -43,7 +53,7 @@ def check_type(found: pa.DataType, wanted: pa.DataType) -> bool:
     return True
 
 
-def _check_types(path: Path, found: pa.Schema, schema: pa.Schema) -> None:
+def _check_types(path: Place, found: pa.Schema, schema: pa.Schema) -> None:
     check_columns(path, found.names, schema)
     for field in schema:
         in_file = found.field(field.name).type

@@ -7,13 +7,14 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from streamapp_systems.file.parquet_format import opened_parquet
+from streamapp_systems.objects import ObjectPath, ObjectStat, Place
 from streamapp_systems.protocols import StreamSystemError
 
 LOG = "_delta_log"
@@ -71,19 +72,25 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitStat:
-    """The file of a commit, from outside: commits never change, so another one is of another table."""
+    """The file of a commit, from outside: commits never change, so another one is of another table.
+
+    `tag` is that of an object's content.
+    """
 
     version: int
     size: int
     modified: int
+    tag: str
 
 
 class DeltaLog:
     """The log of one table."""
 
-    def __init__(self, table: Path) -> None:
+    def __init__(self, table: Place) -> None:
         self._table = table
         self._log = table / LOG
+        self._latest = -1
+        """The latest version that was found."""
 
     def latest_version(self) -> int:
         """Return the number of the latest version; -1 if there is none.
@@ -91,7 +98,12 @@ class DeltaLog:
         Raises:
             StreamSystemError: there is no table.
         """
-        return max(self._commits(self._names()), default=-1)
+        if isinstance(self._log, ObjectPath) and self._latest >= 0 and self._path_of(self._latest).exists():
+            while self._path_of(self._latest + 1).exists():  # to list a long log each time would cost more
+                self._latest += 1
+        else:
+            self._latest = max(self._commits(self._names()), default=-1)
+        return self._latest
 
     def latest_commit(self) -> CommitStat | None:
         """Return what the latest commit looks like; None if it has just gone.
@@ -110,9 +122,10 @@ class DeltaLog:
             found = self._path_of(version).stat()
         except OSError:
             return None
-        return CommitStat(version=version, size=found.st_size, modified=found.st_mtime_ns)
+        tag = found.tag if isinstance(found, ObjectStat) else ""
+        return CommitStat(version=version, size=found.st_size, modified=found.st_mtime_ns, tag=tag)
 
-    def _path_of(self, version: int) -> Path:
+    def _path_of(self, version: int) -> Place:
         return self._log / f"{version:020}.json"
 
     def commit(self, version: int) -> Commit:
@@ -176,12 +189,17 @@ class DeltaLog:
 
     def _names(self) -> list[str]:
         try:
-            return [path.name for path in self._log.iterdir()]
+            names = [path.name for path in self._log.iterdir()]
         except OSError as error:
-            raise StreamSystemError(
-                f"there is no table of Delta at {self._table} ({error.strerror}). Correct the stream's name, "
-                "or create the table"
-            ) from error
+            raise self._none(error.strerror) from error
+        if not names and isinstance(self._log, ObjectPath):
+            raise self._none(f"no objects {self._log}/...")
+        return names
+
+    def _none(self, why: str | None) -> StreamSystemError:
+        return StreamSystemError(
+            f"there is no table of Delta at {self._table} ({why}). Correct the stream's name, or create the table"
+        )
 
     @staticmethod
     def _commits(names: Iterable[str]) -> list[int]:
@@ -202,7 +220,7 @@ class DeltaLog:
         for part in parts:
             try:
                 found = pq.read_table(
-                    self._log / part, columns=["protocol", "metaData", "add"], partitioning=None
+                    opened_parquet(self._log / part), columns=["protocol", "metaData", "add"], partitioning=None
                 ).to_pylist(maps_as_pydicts="strict")
             except (OSError, ValueError, pa.ArrowException) as error:
                 raise StreamSystemError(f"table {self._table}: {self._log / part} can't be read: {error}") from error

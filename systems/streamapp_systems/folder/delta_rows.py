@@ -3,7 +3,6 @@
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,9 +11,10 @@ import pyarrow.parquet as pq
 from streamapp_core.schema import DataType, Schema, SchemaError, parse_type
 from streamapp_systems.arrow_types import arrow_type
 from streamapp_systems.file.file_chunks import Chunk, UnreadableRow, type_name
-from streamapp_systems.file.parquet_format import ParquetFormat, check_type
+from streamapp_systems.file.parquet_format import ParquetFormat, check_type, opened_parquet
 from streamapp_systems.file.text_values import parse_text
 from streamapp_systems.folder.delta_log import TableMetadata
+from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamSystemError
 
 _BATCH_ROWS = 16_384
@@ -26,13 +26,13 @@ class DeltaRows:
 
     values: Mapping[str, str | None]
 
-    def count(self, path: Path) -> int:
+    def count(self, path: Place) -> int:
         """See `FileFormat.count`."""
         return ParquetFormat().count(path)
 
-    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
+    def read(self, path: Place, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """See `FileFormat.read`. A column that the file lacks is null: the table got it later."""
-        found = pq.read_schema(path).names
+        found = pq.read_schema(opened_parquet(path)).names
         _check_case(path, schema.names, (*found, *self.values))
         stored = pa.schema([column for column in schema if column.name in found and column.name not in self.values])
         constants = {
@@ -50,7 +50,7 @@ class DeltaRows:
             ]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    def _stored(self, path: Path, stored: pa.Schema, start: int) -> Iterator[Chunk]:
+    def _stored(self, path: Place, stored: pa.Schema, start: int) -> Iterator[Chunk]:
         if stored.names:
             yield from ParquetFormat().read(path, stored, start)
             return
@@ -60,7 +60,7 @@ class DeltaRows:
             yield pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
 
 
-def _check_case(path: Path, columns: Sequence[str], found: Collection[str]) -> None:
+def _check_case(path: Place, columns: Sequence[str], found: Collection[str]) -> None:
     """Check that no column is there in another case, as in files of others that were converted: it would be null."""
     written = {name.lower(): name for name in found}
     for column in columns:
@@ -142,7 +142,7 @@ def _type_text(found: Any) -> str:  # noqa: ANN401 - a type in Delta's JSON: a t
             return f"struct<{','.join(fields)}>"
 
 
-def _value(path: Path, column: pa.Field, text: str | None) -> pa.Scalar:
+def _value(path: Place, column: pa.Field, text: str | None) -> pa.Scalar:
     if not text:
         return pa.scalar(None, column.type)
     if pa.types.is_binary(column.type):

@@ -1,7 +1,6 @@
 """The reading of one partition: file after file of its journal, from an offset on."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -9,6 +8,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.file.file_chunks import FileFormat
 from streamapp_systems.file.file_cursor import FileCursor, PartitionFile
 from streamapp_systems.folder.file_journal import JournalFile, SeenFile
+from streamapp_systems.objects import Place
 from streamapp_systems.protocols import BadRecord, FetchedBatch, StreamSystemError
 
 _MAXIMUM_BYTES = 16 << 20
@@ -26,7 +26,7 @@ class FileChain:
         *,
         offset: int,
         find: FindFile,
-        path: Callable[[str], Path],
+        path: Callable[[str], Place],
         file_format: Callable[[SeenFile], FileFormat],
         schema: pa.Schema,
     ) -> None:
@@ -38,6 +38,8 @@ class FileChain:
         self._schema = schema
         self._cursor: FileCursor | None = None
         self._file: JournalFile | None = None
+        self._opened: Place | None = None
+        """The place of the file, as it was opened: of an object, this version alone is read."""
         self._failure: StreamSystemError | None = None
 
     @property
@@ -77,18 +79,18 @@ class FileChain:
         """Read up to `limit` rows of one file."""
         start = self.offset
         cursor = self._open()
-        if cursor is None or self._file is None:
+        if cursor is None or self._file is None or self._opened is None:
             return FetchedBatch(ssp=self.ssp, offset=start, next_offset=start)
         try:
             batch = cursor.take(limit)
         except BadRecord as bad:
-            self._check(self._file.file)
+            self._check(self._file.file, self._opened)
             self._move(bad.offset + 1)
             raise
         except StreamSystemError:
-            self._check(self._file.file)  # a file that has changed says why it can't be read
+            self._check(self._file.file, self._opened)  # a file that has changed says why it can't be read
             raise
-        self._check(self._file.file)
+        self._check(self._file.file, self._opened)
         self._move(batch.next_offset)
         return FetchedBatch(ssp=self.ssp, offset=start, next_offset=batch.next_offset, rows=batch.rows)
 
@@ -108,10 +110,11 @@ class FileChain:
             self._file = found = self._find(self.offset)
             if found is None:
                 return None
-            self._check(found.file)
+            self._opened = self._path(found.file.name)
+            self._check(found.file, self._opened)
             part = PartitionFile(
                 ssp=self.ssp,
-                path=self._path(found.file.name),
+                path=self._opened,
                 format=self._format(found.file),
                 schema=self._schema,
                 end=found.end,
@@ -120,9 +123,8 @@ class FileChain:
             self._cursor = FileCursor(part, self.offset)
         return self._cursor
 
-    def _check(self, seen: SeenFile) -> None:
+    def _check(self, seen: SeenFile, path: Place) -> None:
         """Check that a file is as it was when it was first seen: by its size and its modification time."""
-        path = self._path(seen.name)
         try:
             found = path.stat()
         except OSError as error:

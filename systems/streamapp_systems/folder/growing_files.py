@@ -6,6 +6,7 @@ from typing import Protocol
 
 from streamapp_systems.file.file_chunks import FileFormat
 from streamapp_systems.folder.file_journal import FileJournal, SeenFile
+from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamDescriptor
 
 
@@ -50,7 +51,7 @@ class GrowingFiles(Protocol):
         """
         ...
 
-    def path(self, name: str) -> Path:
+    def path(self, name: str) -> Place:
         """Return the path of a file of the journal."""
         ...
 

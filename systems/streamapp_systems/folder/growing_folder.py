@@ -17,6 +17,7 @@ from streamapp_systems.file.file_versions import relative_name
 from streamapp_systems.file.partition_files import file_format, partition_files
 from streamapp_systems.folder.file_journal import FileJournal, SeenFile
 from streamapp_systems.folder.growing_files import OpenStreams
+from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 JOURNALS = "_streamapp"
@@ -184,7 +185,20 @@ class GrowingFolder:
 
 def growing_folders(root: Path, journals: Path | None) -> OpenStreams:
     """Return what opens the streams of a folder; `journals` is the folder of their journals, if not below it."""
-    return lambda descriptor: GrowingFolder(root, root / JOURNALS if journals is None else journals, descriptor)
+    return lambda descriptor: GrowingFolder(root, journals_of(root, journals), descriptor)
+
+
+def journals_of(root: Place, journals: Path | None) -> Path:
+    """Return the folder of the journals of what is below a folder.
+
+    Raises:
+        StreamSystemError: none is given, and the folder is in a store of objects, where files can't be locked.
+    """
+    if journals is not None:
+        return journals
+    if isinstance(root, Path):
+        return root / JOURNALS
+    raise StreamSystemError(f"{root} has no place for a journal: name a folder of a disk or volume as `journal`")
 
 
 def file_partition(name: str, partitions: int) -> int:

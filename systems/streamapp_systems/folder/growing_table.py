@@ -12,7 +12,8 @@ from streamapp_systems.folder.delta_log import Commit, CommitStat, DataFile, Del
 from streamapp_systems.folder.delta_rows import DeltaRows, table_mismatches
 from streamapp_systems.folder.file_journal import FileJournal, Progress, SeenFile
 from streamapp_systems.folder.growing_files import OpenStreams
-from streamapp_systems.folder.growing_folder import JOURNALS, file_partition
+from streamapp_systems.folder.growing_folder import file_partition, journals_of
+from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 
@@ -24,7 +25,7 @@ class GrowingTable:
 
     keeps_files = True
 
-    def __init__(self, root: Path, journals: Path, descriptor: StreamDescriptor) -> None:
+    def __init__(self, root: Place, journals: Path, descriptor: StreamDescriptor) -> None:
         self.descriptor = descriptor
         self.journal_path = journals / f"{quote(descriptor.address, safe='')}.db"
         self._table = root / descriptor.address
@@ -61,7 +62,7 @@ class GrowingTable:
                 return frozenset(partitions)
         return frozenset()
 
-    def path(self, name: str) -> Path:
+    def path(self, name: str) -> Place:
         """See `GrowingFiles.path`."""
         return self._table / name
 
@@ -150,6 +151,11 @@ class GrowingTable:
         )
 
 
-def growing_tables(root: Path, journals: Path | None) -> OpenStreams:
-    """Return what opens the tables below a folder; `journals` is the folder of their journals, if not below it."""
-    return lambda descriptor: GrowingTable(root, root / JOURNALS if journals is None else journals, descriptor)
+def growing_tables(root: Place, journals: Path | None) -> OpenStreams:
+    """Return what opens the tables below a folder; `journals` is the folder of their journals, if not below it.
+
+    Raises:
+        StreamSystemError: the tables are objects, and there is no such folder.
+    """
+    folder = journals_of(root, journals)
+    return lambda descriptor: GrowingTable(root, folder, descriptor)

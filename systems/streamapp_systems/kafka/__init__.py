@@ -3,7 +3,6 @@
 from streamapp_systems.kafka.admin import KafkaAdmin
 from streamapp_systems.kafka.client_config import Cluster, cluster_of, local_cluster, local_schema_registry
 from streamapp_systems.kafka.consumer import KafkaConsumer
-from streamapp_systems.kafka.credentials import SecretItems
 from streamapp_systems.kafka.producer import KafkaProducer
 from streamapp_systems.kafka.schema_registry import AVRO, PROTOBUF, RegisteredSchema, SchemaRegistryClient
 
@@ -16,7 +15,6 @@ __all__ = [
     "KafkaProducer",
     "RegisteredSchema",
     "SchemaRegistryClient",
-    "SecretItems",
     "cluster_of",
     "local_cluster",
     "local_schema_registry",

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from streamapp_core.spec.kafka_client_settings import CLIENTS_OF_SETTING, ClientKind
 from streamapp_core.spec.systems import KafkaAuth, KafkaSystem, SchemaRegistry
-from streamapp_systems.kafka.credentials import LocalSecrets, SecretReader, read_certificates, read_credentials
+from streamapp_systems.kafka.credentials import read_certificates, read_credentials
 from streamapp_systems.kafka.schema_registry import SchemaRegistryClient, open_schema_registry
 from streamapp_systems.protocols import StreamSystemError, TransactionOwner
+from streamapp_systems.secret_reader import LocalSecrets, SecretReader
 
 TIMEOUT_VARIABLE = "STREAMAPP_KAFKA_TIMEOUT"
 """Environment variable: the seconds brokers may be silent for."""

@@ -12,8 +12,8 @@ from urllib.parse import quote
 from urllib.request import HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from streamapp_core.spec.systems import SchemaRegistry
-from streamapp_systems.kafka.credentials import SecretReader
 from streamapp_systems.protocols import StreamSystemError, Unavailable
+from streamapp_systems.secret_reader import SecretReader
 
 AVRO, PROTOBUF = "AVRO", "PROTOBUF"
 """Kinds of schemas."""

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,40 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamapp_core.schema import parse_schema
-from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.delta import DeltaOutput, DeltaTableFolder, delta_output, delta_table, layout_mismatches
-from streamapp_systems.protocols import PartOwner, StagedPart, StreamDescriptor, StreamSystemError
-
-SCHEMA = parse_schema("n bigint, city string")
-STEPS = 8
-
-
-class Death(BaseException):
-    """The process dies."""
-
-
-def stream(folders=()):
-    return StreamDescriptor(
-        name="out", system="lake", address="t", format=StreamFormat.JSON, schema=SCHEMA, folder_columns=folders
-    )
-
-
-def opened(root: Path, number: int, folders=()) -> DeltaOutput:
-    owner = PartOwner(app="default.a", writer=f"1-{number}", opened=5)
-    return DeltaOutput(root, [stream(folders)], owner, 30.0)
-
-
-def rows(*numbers: int) -> pa.Table:
-    return pa.table({"n": numbers, "city": [f"c/{n % 3} %" for n in numbers]}, arrow_schema(SCHEMA))
-
-
-def found(root: Path) -> list[int]:
-    return sorted(pa.table(DeltaTable(root / "t").to_pyarrow_table()).column("n").to_pylist())
-
-
-def create(root: Path, folders=()) -> None:
-    DeltaTableFolder(root / "t").create(arrow_schema(SCHEMA), folders)
+from streamapp_systems.delta import DeltaTableFolder, delta_table, layout_mismatches
+from streamapp_systems.protocols import StagedPart, StreamSystemError
+from support.delta_outputs import SCHEMA, create, found, opened, publish_through_deaths, rows
 
 
 @pytest.mark.parametrize("folders", [(), ("city",), ("CITY",)])
@@ -71,50 +40,8 @@ def test_parts_of_several_commits_are_one_version(tmp_path: Path, folders) -> No
 @settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_rows_are_added_once_with_deaths_zombies_and_other_writers(data) -> None:
-    """Each incarnation stages, may die at a step of the table's commit, and the next one takes over what it left."""
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        root, left, expected, next_row = Path(folder), [], [], 0
-        create(root)
-        countdown = [0]
-
-        def step(call):
-            def stepped(*args, **kwargs):
-                for _ in range(2):  # before and after
-                    countdown[0] -= 1
-                    if countdown[0] == 0:
-                        raise Death
-                    if _ == 0:
-                        result = call(*args, **kwargs)
-                return result
-
-            return stepped
-
-        patch.setattr(delta_table.TableVersion, "append", step(delta_table.TableVersion.append))
-        patch.setattr(delta_output, "remove_parts", step(delta_output.remove_parts))
-        patch.setattr(delta_output.DeltaOutput, "_join", step(delta_output.DeltaOutput._join))
-        zombies: list[tuple[DeltaOutput, list[StagedPart]]] = []
-        for number in range(data.draw(st.integers(1, 4))):
-            output = opened(root, number)
-            countdown[0] = data.draw(st.integers(0, STEPS))
-            with suppress(Death):
-                output.publish(left)
-                left = []
-                for _ in range(data.draw(st.integers(1, 3))):
-                    output.write("out", rows(next_row))
-                    expected.append(next_row)
-                    next_row += 1
-                    left += output.stage()
-                    if data.draw(st.booleans()):
-                        output.publish(left)
-                        left = []
-            zombies.append((output, list(left)))
-            if data.draw(st.booleans()):
-                countdown[0] = 0
-                zombie, parts = data.draw(st.sampled_from(zombies))
-                zombie.publish(parts)
-        countdown[0] = 0
-        opened(root, 9).publish(left)
-        assert found(root) == expected
+    with TemporaryDirectory() as folder:
+        publish_through_deaths(Path(folder), data)
 
 
 def test_who_loses_a_race_looks_again(tmp_path: Path, monkeypatch) -> None:

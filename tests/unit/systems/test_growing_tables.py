@@ -15,94 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamapp_core.schema import parse_schema
-from streamapp_core.spec.streams import StreamFormat
-from streamapp_core.ssp import Ssp
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.folder import FolderAdmin, FolderConsumer, GrowingTable, growing_tables
+from streamapp_systems.folder import GrowingTable
 from streamapp_systems.folder.delta_log import DeltaLog, TableMetadata
 from streamapp_systems.folder.delta_rows import DeltaRows, table_mismatches
 from streamapp_systems.folder.file_journal import FileJournal
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
-
-
-def stream(schema: str = "k int", starting_version: int | None = None) -> StreamDescriptor:
-    return StreamDescriptor(
-        name="s",
-        system="lake",
-        address="t",
-        format=StreamFormat.JSON,
-        schema=parse_schema(schema),
-        starting_version=starting_version,
-    )
-
-
-PLAIN = stream()
-
-
-def ssp(partition: int) -> Ssp:
-    return Ssp("lake", "s", partition)
-
-
-def append(root: Path, values: list[int], **more: object) -> None:
-    rows = {"k": pa.array(values, pa.int32()), "p": [str(value % 2) for value in values]}
-    write_deltalake(root / "t", pa.table(rows), mode="append", partition_by=["p"], **more)
-
-
-def admin(root: Path) -> FolderAdmin:
-    return FolderAdmin(growing_tables(root, None))
-
-
-def read(
-    root: Path, starts: dict[Ssp, int], of: StreamDescriptor = PLAIN, limit: int = 7
-) -> dict[Ssp, list[dict[str, object]]]:
-    """Read partitions from these offsets to the ends that a look finds."""
-    rows: dict[Ssp, list[dict[str, object]]] = {ssp: [] for ssp in starts}
-    with closing(FolderConsumer(growing_tables(root, None), [of])) as consumer:
-        consumer.assign(starts, {})
-        asked = consumer.ask_ends(list(starts))
-        while not all((asked.poll() or {ssp(0): False}).values()):
-            for batch in consumer.poll(list(starts), limit, 0.05):
-                assert batch.offset == starts[batch.ssp] + len(rows[batch.ssp])
-                assert batch.rows is not None
-                rows[batch.ssp] += batch.rows.to_pylist()
-    return rows
-
-
-def keys(root: Path, of: StreamDescriptor = PLAIN) -> list[object]:
-    return [row["k"] for row in read(root, {ssp(0): 0}, of)[ssp(0)]]
+from support.growing_tables import PLAIN, admin, append, grow_and_read, keys, read, ssp, stream
 
 
 @settings(max_examples=25)
 @given(st.data())
 def test_every_row_is_found_once_and_always_at_its_offset(data: st.DataObject) -> None:
-    partitions = data.draw(st.integers(1, 3))
-    steps = data.draw(st.lists(st.sampled_from(["append", "append", "compact", "checkpoint", "read"]), max_size=12))
     with TemporaryDirectory() as folder:
-        root, written = Path(folder), [0, 1, 2]
-        append(root, written)
-        known: dict[Ssp, list[object]] = {ssp(number): [] for number in range(partitions)}
-        admin(root).create({PLAIN: partitions})
-        for step in [*steps, "read"]:
-            table = DeltaTable(root / "t")
-            if step == "append":
-                new = list(range(len(written), len(written) + data.draw(st.integers(1, 30))))
-                append(root, new)
-                written += new
-            elif step == "compact":
-                table.optimize.compact()
-            elif step == "checkpoint":
-                table.create_checkpoint()
-            else:
-                # The names of files, and so the lengths of partitions, differ from one example to its repetition.
-                shares = {place: data.draw(st.integers(0, 100)) for place in known}
-                starts = {place: shares[place] * len(values) // 100 for place, values in known.items()}
-                found = read(root, starts, limit=data.draw(st.integers(1, 50)))
-                for place, start in starts.items():
-                    values = [row["k"] for row in found[place]]
-                    assert values[: len(known[place]) - start] == known[place][start:]
-                    known[place] = known[place][:start] + values
-                assert admin(root).end_offsets([PLAIN]) == {place: len(values) for place, values in known.items()}
-        assert sorted(value for values in known.values() for value in values) == written
+        grow_and_read(Path(folder), data)
 
 
 def test_what_versions_add_follows_what_the_table_had(tmp_path: Path) -> None:

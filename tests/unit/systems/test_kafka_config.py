@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from streamapp_core.spec.kafka_client_settings import CLIENTS_OF_SETTING, ClientKind, check_setting
 from streamapp_core.spec.systems import KafkaAuth, KafkaSystem
 from streamapp_systems.kafka.client_config import Cluster, cluster_of, local_cluster
-from streamapp_systems.kafka.credentials import SecretItems
 from streamapp_systems.protocols import StreamSystemError, TransactionOwner
+from streamapp_systems.secret_reader import SecretItems
 from support.plan_documents import document, planned
 
 AUTH = KafkaAuth(secretName="kafka-login", mechanism="SCRAM-SHA-512")

@@ -1,0 +1,63 @@
+"""Systems in stores of objects: which paths are URLs, and what such a system needs and can't be."""
+
+from collections.abc import Iterator
+
+from streamapp_core.graph.graph import Graph
+from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
+from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.storage_urls import StorageUrl, parse_storage_url, plain_key
+
+
+def check_stores(graph: Graph) -> Iterator[Problem]:
+    """Find systems whose paths are URLs and can't be, or that lack what a store needs."""
+    for name, system in graph.spec.systems.items():
+        url = None if system.path is None else parse_storage_url(system.path)
+        place = f"spec.systems.{name}.{system.kind}"
+        grows = system.folder or system.delta
+        if grows is not None and grows.journal is not None and parse_storage_url(grows.journal) is not None:
+            yield _problem(f"{place}.journal", "a journal is a file that is locked: name a folder of a disk or volume")
+        if url is None:
+            yield from _check_folder(name, system, place)
+        elif system.delta is None:
+            yield _problem(
+                f"{place}.path",
+                f"`{system.path}` is in a store of objects, where tables of Delta are read and written (a system "
+                f"`delta`), and no system `{system.kind}`: name a folder of a disk or volume",
+            )
+        else:
+            yield from _check_url(graph, name, url, place)
+
+
+def _check_folder(name: str, system: SystemSpec, place: str) -> Iterator[Problem]:
+    if system.store is not None:
+        pointer = f"/spec/systems/{name}/{system.kind}/store"
+        yield _problem(
+            f"{place}.store",
+            f"`{system.path}` is a folder, and `store` says how a path `s3://bucket/folder` is reached",
+            Repair(text=f"remove `{place}.store`", edits=(Edit(op="remove", pointer=pointer),)),
+        )
+
+
+def _check_url(graph: Graph, name: str, url: StorageUrl, place: str) -> Iterator[Problem]:
+    if url.problem is not None:
+        yield _problem(f"{place}.path", url.problem)
+    streams = {stream: spec for stream, spec in graph.spec.streams.items() if spec.system == name}
+    for stream, spec in streams.items():
+        address = spec.name or stream
+        if not plain_key(address):
+            yield _problem(
+                f"spec.streams.{stream}.name",
+                f"`{address}` is below `{graph.spec.systems[name].path}`, where paths have no `.`, `..` or empty parts",
+            )
+    delta = graph.spec.systems[name].delta
+    read = next((stream for stream in streams if stream not in graph.senders), None)
+    if delta is not None and delta.journal is None and read is not None:
+        yield _problem(
+            f"{place}.journal",
+            f"`{read}` is read from a store of objects, where a journal can't be locked: name a folder of a disk, or on "
+            "Kubernetes of a volume that driver and processors share",
+        )
+
+
+def _problem(path: str, message: str, repair: Repair | None = None) -> Problem:
+    return Problem(path=path, code=ProblemCode.NOT_SUPPORTED, message=message, repair=repair)

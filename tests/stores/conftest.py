@@ -1,0 +1,34 @@
+"""A server that speaks S3 for the whole run; each test has a bucket of its own."""
+
+import itertools
+
+import pytest
+from hypothesis import settings
+from tools.cluster.cached import default_cache
+from tools.machine import lacking
+from tools.object_store.server import ObjectServer
+
+from support.machine import need
+from support.object_stores import bucket_at
+
+# The same examples in every run, and no clock: the machine may be busy.
+settings.register_profile("stores", derandomize=True, database=None, deadline=None)
+settings.load_profile("stores")
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A server that all tests share: who stops it starts it again."""
+    need(lacking()["stores"])
+    with ObjectServer(default_cache()) as server:
+        yield server
+
+
+@pytest.fixture
+def bucket(server):
+    """The root of a bucket that is empty."""
+    name = f"bucket-{next(_numbers)}"
+    server.make_bucket(name)
+    return bucket_at(server.endpoint, name)

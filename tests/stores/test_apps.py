@@ -1,0 +1,122 @@
+"""An app from tables to a table of an S3 server, killed and cut off from it: each row is written once."""
+
+import subprocess
+from collections import Counter
+from random import Random
+
+import pyarrow as pa
+import pytest
+import yaml
+from deltalake import DeltaTable, write_deltalake
+
+from support import crashes
+from support.object_stores import SECRET, system_in
+from support.processes import kill, workers_of
+from support.waiting import eventually
+
+SHOPS = {"a": "Oslo", "b": "Rome"}
+
+
+class Lake:
+    """The tables of an app in a bucket."""
+
+    def __init__(self, bucket):
+        self._bucket = bucket
+        self._options = bucket.bucket.storage_options
+        self.rows = 0
+
+    def add(self, count):
+        """Append so many orders to their table, as a version of it."""
+        numbers = range(self.rows, self.rows + count)
+        shops = [sorted(SHOPS)[number % len(SHOPS)] for number in numbers]
+        self.append("orders", pa.table({"n": pa.array(numbers, pa.int64()), "shop": shops}))
+        self.rows += count
+
+    def append(self, name, rows):
+        write_deltalake(f"{self._bucket}/lake/{name}", rows, mode="append", storage_options=self._options)
+
+    def located(self):
+        """Count the rows of the output, as another library reads it."""
+        place = f"{self._bucket}/lake/located"
+        if not DeltaTable.is_deltatable(place, self._options):
+            return Counter()
+        found = DeltaTable(place, storage_options=self._options).to_pyarrow_table().select(["n", "city"]).to_pylist()
+        return Counter((row["n"], row["city"]) for row in found)
+
+    def expected(self):
+        """Give what the output holds once all orders are in it."""
+        shops = sorted(SHOPS)
+        return Counter((number, SHOPS[shops[number % len(shops)]]) for number in range(self.rows))
+
+
+def lay_out(folder, bucket):
+    document = {
+        "apiVersion": "streamapp.dev/v1alpha1",
+        "kind": "StreamApp",
+        "metadata": {"name": "app"},
+        "spec": {
+            "systems": {
+                "lake": system_in(bucket, journal="journal", commitEvery="300ms"),
+                "log": {"log": {"path": "log.db"}},
+            },
+            "defaultSystem": "log",
+            "streams": {
+                "orders": {"system": "lake", "schema": "n bigint, shop string", "partitions": 2},
+                "shops": {"system": "lake", "schema": "shop string, city string", "broadcast": True},
+                "located": {"system": "lake", "folderColumns": ["city"]},
+            },
+            "tables": {"city": {"key": "shop", "sideInputs": ["shops"]}},
+            "operators": [
+                {"name": "with-city", "from": "orders", "joinTable": {"table": "city", "on": "shop"}},
+                {"name": "taken", "from": "with-city", "map": "n, city"},
+                {"name": "sent", "from": "taken", "sendTo": "located"},
+            ],
+            "job": {"commitInterval": "50ms"},
+            "processors": {"count": 2},
+        },
+    }
+    (folder / "app.yaml").write_text(yaml.safe_dump(document))
+
+
+@pytest.fixture
+def lake(bucket, tmp_path):
+    lay_out(tmp_path, bucket)
+    found = Lake(bucket)
+    found.append("shops", pa.table({"shop": list(SHOPS), "city": list(SHOPS.values())}))
+    found.add(100)
+    return found
+
+
+def test_every_row_of_a_table_is_written_once_through_kills_and_an_outage(server, lake, tmp_path):
+    random, killed = Random(5), []
+
+    def grow_for_a_while(process):
+        for _ in range(random.randrange(2, 5)):
+            lake.add(random.randrange(1, 1_000))
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(timeout=random.uniform(0, 0.5))
+
+    def started():
+        before, process = lake.located(), crashes.start(tmp_path, "--host", "processes", **SECRET)
+        killed.append(process)
+        lake.add(1)
+        assert eventually(lambda: lake.located() != before)
+        return process
+
+    process = started()
+    kill(random.sample(workers_of(process.pid), 1))
+    grow_for_a_while(process)
+    process.kill()
+    process = started()
+    grow_for_a_while(process)
+    server.stop()
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=5)
+    server.start()
+    grow_for_a_while(process)
+    assert eventually(lambda: lake.located() == lake.expected()), lake.expected() - lake.located()
+    for process in killed:
+        crashes.kill_group(process)
+    assert lake.located() == lake.expected()
+    for told in [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]:
+        assert not any(value.encode() in told for name, value in SECRET.items() if "SECRET_ACCESS" in name)
