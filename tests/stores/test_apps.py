@@ -9,10 +9,11 @@ import pytest
 import yaml
 from deltalake import DeltaTable, write_deltalake
 
-from support import crashes
-from support.object_stores import SECRET, system_in
+from support import apps, crashes
+from support.object_stores import REGION, SECRET, system_in
 from support.processes import kill, workers_of
 from support.waiting import eventually
+from unit.docs import pages
 
 SHOPS = {"a": "Oslo", "b": "Rome"}
 
@@ -120,3 +121,26 @@ def test_every_row_of_a_table_is_written_once_through_kills_and_an_outage(server
     assert lake.located() == lake.expected()
     for told in [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]:
         assert not any(value.encode() in told for name, value in SECRET.items() if "SECRET_ACCESS" in name)
+
+
+def test_the_example_of_the_page_runs_in_a_store(bucket, tmp_path, monkeypatch):
+    (text,) = (block.text for block in pages.fences(pages.read("tables.md")) if block.name == "stored.yaml")
+    document = yaml.safe_load(text)
+    for name, value in SECRET.items():
+        monkeypatch.setenv(name.replace("_LAKE_", "_LAKE_LOGIN_"), value)
+    lake = document["spec"]["systems"]["lake"]["delta"]
+    lake |= {"path": f"{bucket}/tables", "commitEvery": "100ms"}
+    lake["store"] |= {"endpoint": bucket.bucket.where, "region": REGION}
+    rows = pa.table({"shop": ["a", "b"], "amount": pa.array([7, 2_000], pa.int32()), "day": ["2024-05-01"] * 2})
+    rows = rows.set_column(2, "day", rows["day"].cast(pa.date32()))
+    options = bucket.bucket.storage_options
+    write_deltalake(f"{bucket}/tables/sales/orders", rows, storage_options=options)
+
+    def found():
+        place = f"{bucket}/tables/sales/large"
+        there = DeltaTable.is_deltatable(place, options)
+        return DeltaTable(place, storage_options=options).to_pyarrow_table().to_pylist() if there else []
+
+    apps.run_until(tmp_path, document, lambda: found() == rows.to_pylist()[1:])
+    write_deltalake(f"{bucket}/tables/sales/orders", rows, mode="append", storage_options=options)
+    apps.run_until(tmp_path, document, lambda: found() == rows.to_pylist()[1:] * 2)

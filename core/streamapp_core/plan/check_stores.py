@@ -54,8 +54,8 @@ def _check_url(graph: Graph, name: str, url: StorageUrl, place: str) -> Iterator
     if delta is not None and delta.journal is None and read is not None:
         yield _problem(
             f"{place}.journal",
-            f"`{read}` is read from a store of objects, where a journal can't be locked: name a folder of a disk, or on "
-            "Kubernetes of a volume that driver and processors share",
+            f"`{read}` is read from a store of objects, where a journal can't be locked: name a folder of a disk, or "
+            "on Kubernetes of a volume that driver and processors share",
         )
 
 

@@ -87,7 +87,7 @@ class FileSystem(SpecModel):
 
 
 class ObjectStore(SpecModel):
-    """How the store of objects is reached that a path `s3://bucket/folder` names."""
+    """The way to the store of objects that a path `s3://bucket/folder` names."""
 
     endpoint: Annotated[
         str | None,
@@ -192,7 +192,7 @@ class SystemSpec(SpecModel):
 
     @property
     def store(self) -> ObjectStore | None:
-        """How the store is reached that the system's path names, where the spec says it."""
+        """The way to the store that the system's path names, where the spec says it."""
         return None if self.delta is None else self.delta.store
 
     @property

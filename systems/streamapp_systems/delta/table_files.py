@@ -20,6 +20,8 @@ LARGEST_FILE = 256 << 20
 """Bytes after which rows go to another file."""
 MAXIMUM_OPEN_FILES = 64
 """Files that are written side by side; where rows go to more partitions, the oldest file ends for another."""
+MOST_MADE = 512 << 20
+"""Bytes of files for a store that are on this machine at once: a pod has a gigabyte for them. The largest one ends."""
 _PLAIN = re.compile(r"[^A-Za-z0-9.=-]")
 _LONGEST = 100
 
@@ -77,6 +79,9 @@ class TableFilesWriter:
             file.rows += len(some)
             if file.writer.size >= LARGEST_FILE:
                 self._finish(folder)
+        sizes = {folder: file.writer.size for folder, file in self._open.items()}
+        if isinstance(self._folder, ObjectPath) and sum(sizes.values()) > MOST_MADE:
+            self._finish(max(sizes, key=sizes.__getitem__))
 
     def _file(self, folder: str, schema: pa.Schema) -> _OpenFile:
         if folder not in self._open:

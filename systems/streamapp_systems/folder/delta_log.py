@@ -92,6 +92,18 @@ class DeltaLog:
         self._latest = -1
         """The latest version that was found."""
 
+    def check_there(self) -> None:
+        """Check that there is a table, by no more than a request.
+
+        Raises:
+            StreamSystemError: there is none.
+        """
+        if isinstance(self._log, ObjectPath):
+            if not self._log.is_dir():
+                raise self._none(f"no objects {self._log}/...")
+        else:
+            self._names()
+
     def latest_version(self) -> int:
         """Return the number of the latest version; -1 if there is none.
 

@@ -40,7 +40,7 @@ class GrowingTable:
 
     def check_place(self) -> None:
         """See `GrowingFiles.check_place`."""
-        self._log.latest_version()
+        self._log.check_there()
 
     def look(self, journal: FileJournal, partitions: Collection[int], stopping: Callable[[], bool]) -> frozenset[int]:
         """See `GrowingFiles.look`; the files of all partitions are appended."""

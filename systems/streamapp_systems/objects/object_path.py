@@ -211,7 +211,7 @@ class _ObjectReader(io.RawIOBase):
         bucket = self._path.bucket
         with bucket.explained(str(self._path)):
             read = bucket.objects.get(
-                self._path.key, options={"range": (self._position, end), "if_match": self._stat.tag}
+                self._path.key, options={"range": (self._position, end), "if_match": self._stat.tag or None}
             ).bytes()
         buffer[: len(read)] = memoryview(read)
         self._position += len(read)

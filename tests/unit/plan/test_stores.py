@@ -1,0 +1,74 @@
+"""Systems whose paths are URLs of stores of objects: what is refused, with every reason at once."""
+
+import pytest
+
+from support.plan_documents import document, planned
+
+READ = "`rows` is read from a store of objects, where a journal can't be locked: name a folder of a disk"
+
+
+def app(kind, name="rows", **system):
+    return document(
+        [{"name": "sent", "from": "rows", "sendTo": "out"}],
+        streams={
+            "rows": {"system": "lake", "schema": "k bigint", "name": name},
+            "out": {"system": "log", "key": "k"},
+        },
+        systems={"log": {"log": {"path": "log"}}, "lake": {kind: system}},
+    )
+
+
+def found(*given, **system):
+    return [
+        (problem.path.removeprefix("spec."), problem.message) for problem in planned(app(*given, **system)).problems
+    ]
+
+
+def test_a_table_in_a_bucket_is_accepted():
+    store = {"endpoint": "http://minio:9000", "region": "eu-1", "pathStyle": True, "secretName": "lake"}
+    assert found("delta", path="s3://a-bucket/folder", journal="journal", store=store) == []
+    assert found("delta", path="s3://a-bucket/", journal="journal") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("s3a://bucket/folder", "is Hadoop's name of it: write `s3://bucket/folder`"),
+        ("gs://bucket/folder", "`gs://` is no store that is read: use one that speaks S3"),
+        ("abfss://box@account.dfs.core.windows.net/folder", "`abfss://` is no store that is read"),
+        ("file:///mnt/lake", "`file://` is no store that is read"),
+        ("s3://Bucket/folder", "`Bucket` is no name of a bucket"),
+        ("s3:///folder", "`` is no name of a bucket"),
+        ("s3://bucket/a/../b", "has `.`, `..` or empty parts"),
+        ("s3://bucket/a//b", "has `.`, `..` or empty parts"),
+    ],
+)
+def test_a_path_that_is_no_bucket_is_refused(path, said):
+    ((place, message),) = found("delta", path=path, journal="journal")
+    assert place == "systems.lake.delta.path"
+    assert said in message
+
+
+def test_every_reason_is_told_at_once():
+    problems = dict(found("delta", "../t", path="gs://b"))
+    assert problems.keys() == {"systems.lake.delta.path", "streams.rows.name", "systems.lake.delta.journal"}
+    assert READ in problems["systems.lake.delta.journal"]
+
+
+@pytest.mark.parametrize("name", ["/t", "../t", "a/./t", "a//t"])
+def test_a_name_that_no_key_has_is_refused(name):
+    ((place, _),) = found("delta", name, path="s3://a-bucket", journal="journal")
+    assert place == "streams.rows.name"
+
+
+def test_only_tables_of_delta_are_in_stores():
+    assert [place for place, _ in found("folder", path="s3://a-bucket")] == ["systems.lake.folder.path"]
+    assert "systems.lake.file.path" in [place for place, _ in found("file", path="s3://a-bucket")]
+    assert [place for place, _ in found("log", path="s3://a-bucket/log")] == ["systems.lake.log.path"]
+
+
+def test_what_a_store_alone_has_is_refused_elsewhere():
+    assert [place for place, _ in found("delta", path="lake", store={})] == ["systems.lake.delta.store"]
+    assert [place for place, _ in found("delta", path="lake", journal="s3://a-bucket")] == [
+        "systems.lake.delta.journal"
+    ]
