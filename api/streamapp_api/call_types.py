@@ -48,15 +48,18 @@ class DebeziumOptions(TypedDict):
     """The columns that stand beside the row in Debezium's envelope, and where: `op`, `ts_ms` or `source.lsn`."""
 
 
-class DeltaSystem(TypedDict):
-    """A folder with tables of Delta Lake."""
+class ObjectStore(TypedDict):
+    """The way to the store of objects that a path `s3://bucket/folder` names."""
 
-    path: str
-    """The folder below which the streams' names are tables; on a laptop relative to the app's file."""
-    journal: NotRequired[str | None]
-    """The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."""
-    commit_every: NotRequired[str]
-    """How often committed rows are added to the tables that are written, each time as a version."""
+    endpoint: NotRequired[str | None]
+    """The address of a store that is not Amazon's: `https://minio:9000`."""
+    region: NotRequired[str | None]
+    """The region of the bucket; default: that of the environment, else `us-east-1`."""
+    path_style: NotRequired[bool | None]
+    """Whether the bucket is in the path and not in the host name; default: with an `endpoint`."""
+    secret_name: NotRequired[str | None]
+    """A secret with `access-key-id`, `secret-access-key` and perhaps `session-token`; without one, the environment and
+    the identity of the pod count."""
 
 
 class DriverSpec(TypedDict):
@@ -312,6 +315,19 @@ class Dedup(TypedDict):
     """How far apart in event time rows of a key may be to be duplicates of each other. Without it all are, and every
     key is kept."""
     ttl: NotRequired[str | None]
+
+
+class DeltaSystem(TypedDict):
+    """A folder with tables of Delta Lake."""
+
+    path: str
+    """The folder below which the streams' names are tables, on a laptop relative to the app's file; or
+    `s3://bucket/folder`."""
+    store: NotRequired[ObjectStore | None]
+    journal: NotRequired[str | None]
+    """The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."""
+    commit_every: NotRequired[str]
+    """How often committed rows are added to the tables that are written, each time as a version."""
 
 
 class TableSpec(TypedDict):

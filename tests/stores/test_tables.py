@@ -3,16 +3,18 @@
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from random import Random
 from threading import Barrier
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import WriterProperties, write_deltalake
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.delta import DeltaTableFolder, delta_table
+from streamapp_systems.delta import DeltaTableFolder
+from streamapp_systems.folder import FolderConsumer, growing_tables
 from streamapp_systems.folder.file_journal import FileJournal
 from streamapp_systems.folder.growing_table import GrowingTable
 from streamapp_systems.objects import check_conditional_writes, object_store
@@ -27,6 +29,7 @@ from support.delta_outputs import (
     publish_through_deaths,
     rows,
 )
+from support.faulty_server import FaultyServer
 from support.growing_tables import PLAIN, admin, append, grow_and_read, keys, read, ssp, stream
 from support.object_stores import bucket_at
 from support.waiting import eventually
@@ -66,7 +69,18 @@ def race(bucket):
         return list(threads.map(commit, range(len(loaded))))
 
 
-@pytest.mark.parametrize("environment", [{}, {"CONDITIONAL_PUT": "disabled", "S3_ALLOW_UNSAFE_RENAME": "true"}])
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {
+            "CONDITIONAL_PUT": "disabled",
+            "COPY_IF_NOT_EXISTS": "multipart",
+            "S3_ALLOW_UNSAFE_RENAME": "true",
+            "S3_LOCKING_PROVIDER": "dynamodb",
+        },
+    ],
+)
 def test_of_commits_of_one_version_the_store_takes_one(server, bucket, monkeypatch, environment):
     for name, value in environment.items():
         monkeypatch.setenv(f"AWS_{name}", value)
@@ -82,23 +96,75 @@ def test_of_commits_of_one_version_the_store_takes_one(server, bucket, monkeypat
     check_conditional_writes(bucket)
 
 
-def test_a_commit_whose_answer_is_lost_is_found_in_the_table(bucket, monkeypatch):
-    create(bucket)
-    output = opened(bucket, 1)
-    output.write("out", rows(1))
-    parts = output.stage()
-    commit = delta_table.DeltaTable.create_write_transaction
+def once(method, ending, fault):
+    """Give a fault that the first such request has."""
+    left = [fault]
+    return lambda asked, path: left.pop() if left and asked == method and path.endswith(ending) else None
 
-    def unanswered(table, *arguments, **options):
-        commit(table, *arguments, **options)
-        raise OSError("error sending request")
 
-    monkeypatch.setattr(delta_table.DeltaTable, "create_write_transaction", unanswered)
-    output.publish(parts)
-    monkeypatch.undo()
+@pytest.mark.parametrize("fault", ["lost", "failed"])
+def test_a_version_that_was_written_without_an_answer_is_found_in_the_table(server, bucket, fault):
+    """The library sends a request again, and is told then that there is such a version."""
+    with FaultyServer(server.endpoint) as before:
+        root = bucket_at(before.endpoint, bucket.bucket.name)
+        before.fault = once("PUT", f"{0:020}.json", fault)
+        create(root)
+        assert delta_table_in(root).version() == 0
+        output = opened(root, 1)
+        output.write("out", rows(1))
+        before.fault = once("PUT", ".arrow", fault)
+        parts = output.stage()
+        before.fault = once("PUT", f"{1:020}.json", fault)
+        output.publish(parts)
+        tried = [path for method, path in before.seen if method == "PUT" and path.endswith(f"{1:020}.json")]
     opened(bucket, 2).publish(parts)
     assert found(bucket) == [1]
     assert delta_table_in(bucket).version() == 1
+    assert len(tried) > 1
+
+
+def test_of_two_processes_that_create_a_table_one_does(server, bucket):
+    with FaultyServer(server.endpoint) as before:
+
+        def race(method, path):
+            if method == "PUT" and path.endswith(f"{0:020}.json"):
+                before.fault = lambda _method, _path: None
+                create(bucket)
+
+        before.fault = race
+        create(bucket_at(before.endpoint, bucket.bucket.name))
+    assert delta_table_in(bucket).version() == 0
+
+
+def test_a_version_that_a_store_refuses_while_it_is_written_by_another_is_tried_later(server, bucket):
+    create(bucket)
+    with FaultyServer(server.endpoint) as before:
+        output = opened(bucket_at(before.endpoint, bucket.bucket.name), 1)
+        output.write("out", rows(1))
+        parts = output.stage()
+        before.fault = lambda method, path: "conflict" if method == "PUT" and path.endswith(f"{1:020}.json") else None
+        with pytest.raises(Unavailable, match=r"can't be written at the moment"):
+            output.publish(parts)
+    opened(bucket, 2).publish(parts)
+    assert found(bucket) == [1]
+
+
+def test_the_endpoint_of_the_spec_comes_before_all_variables(server, bucket, monkeypatch):
+    for name in ("ENDPOINT", "ENDPOINT_URL", "ENDPOINT_URL_S3"):
+        monkeypatch.setenv(f"AWS_{name}", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
+    create(bucket)
+    output = opened(bucket, 1)
+    output.write("out", rows(1))
+    output.publish(output.stage())
+    assert found(bucket) == [1]
+
+
+def test_a_table_that_the_library_can_not_read_is_no_outage(bucket):
+    bucket.bucket.objects.put(f"{bucket / 't'}".removeprefix(f"{bucket}/") + f"/_delta_log/{0:020}.json", b"{")
+    with pytest.raises(StreamSystemError, match="t can't be read") as caught:
+        DeltaTableFolder(bucket / "t").load()
+    assert not isinstance(caught.value, Unavailable)
 
 
 def test_a_store_that_writes_objects_twice_is_refused(bucket, monkeypatch):
@@ -139,6 +205,20 @@ def test_a_table_that_is_made_again_while_it_is_read_is_refused(bucket, tmp_path
             files.look(journal, [0], lambda: False)
 
 
+def test_a_file_that_is_gone_while_it_is_read_is_told(bucket, tmp_path):
+    random = Random(1)
+    values = [2 * random.randrange(1 << 30) for _ in range(600_000)]  # more than is read at once
+    append(bucket, values, writer_properties=WriterProperties(max_row_group_size=100_000))
+    admin(bucket, tmp_path).create({PLAIN: 1})
+    with closing(FolderConsumer(growing_tables(bucket, tmp_path), [PLAIN])) as consumer:
+        consumer.assign({ssp(0): 0}, {})
+        assert eventually(lambda: consumer.poll([ssp(0)], 1_000, 0.05))
+        files = [each["path"] for chunk in bucket.bucket.objects.list("t") for each in chunk]
+        bucket.bucket.objects.delete([path for path in files if path.endswith(".parquet")])
+        with pytest.raises(StreamSystemError, match=r"parquet is gone .* If it was vacuumed, remove the journal"):
+            eventually(lambda: not consumer.poll([ssp(0)], 100_000, 0.05))
+
+
 def test_a_look_that_finds_nothing_new_does_not_list(server, bucket, tmp_path):
     append(bucket, [1])
     admin(bucket, tmp_path).create({PLAIN: 1})
@@ -158,7 +238,7 @@ def test_an_object_that_is_replaced_while_it_is_read_is_noticed(bucket):
     with place.open("rb") as file:
         assert file.read(1) == b"a"
         bucket.bucket.objects.put(place.key, b"b" * 4_000_000)
-        with pytest.raises(StreamSystemError, match="some/object"):
+        with pytest.raises(StreamSystemError, match="some/object has changed while it was read"):
             file.read()
 
 

@@ -85,11 +85,12 @@ class ObjectServer(Startable):
         log = ["--access-log", str(self._folder("requests.log"))]
         objects = ["posix", "--sidecar", str(self._folder("metadata")), str(self._folder("buckets"))]
         command = ["env", *login, str(self._program), *address, *log, *objects]
-        self._process = Companion(command, self._folder("log"))
         deadline = time.monotonic() + _START_SECONDS
         while not self._listens():
-            if self._process.ended or time.monotonic() > deadline:
+            if time.monotonic() > deadline:
                 raise ClusterError(f"the S3 server did not start:\n{self._folder('log').read_text()[-4000:]}")
+            if self._process is None or self._process.ended:  # a connection of another process may have the port
+                self._process = Companion(command, self._folder("log"))
             time.sleep(0.05)
 
     def close(self) -> None:

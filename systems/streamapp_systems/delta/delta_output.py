@@ -6,7 +6,7 @@ number he has those of their writer, and adds only what lies above: a part is ad
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import PurePosixPath
@@ -153,14 +153,18 @@ class DeltaOutput:
         paths = [self._root / part.staged for part in parts]
         try:
             layout = table.layout
-            for schema in {_schema(path) for path in paths}:
-                reasons = list(staged_mismatches(layout, schema))
-                if reasons:
-                    raise StreamSystemError(
-                        f"output {stream}: rows can't be added to table {folder} any more: {'; '.join(reasons)}"
-                    )
-            batches = (batch for path in paths for batch in _batches(path))
-            return TableFilesWriter(folder, layout.partition_columns, self._names).write(batches)
+
+            def batches() -> Iterator[pa.RecordBatch]:
+                for path in paths:
+                    with _opened(path) as file, pa.ipc.open_stream(file) as reader:
+                        reasons = list(staged_mismatches(layout, reader.schema))
+                        if reasons:
+                            raise StreamSystemError(
+                                f"output {stream}: rows can't be added to table {folder} any more: {'; '.join(reasons)}"
+                            )
+                        yield from reader
+
+            return TableFilesWriter(folder, layout.partition_columns, self._names).write(batches())
         except FileNotFoundError:
             raise
         except (OSError, pa.ArrowException) as error:
@@ -189,15 +193,5 @@ def _marks(parts: Iterable[StagedPart]) -> dict[str, int]:
     return marks
 
 
-def _schema(path: Place) -> pa.Schema:
-    with _opened(path, pa.OSFile) as file, pa.ipc.open_stream(file) as reader:
-        return reader.schema
-
-
-def _batches(path: Place) -> Iterator[pa.RecordBatch]:
-    with _opened(path, pa.memory_map) as file, pa.ipc.open_stream(file) as reader:
-        yield from reader
-
-
-def _opened(path: Place, open_file: Callable[[str], pa.NativeFile]) -> pa.NativeFile:
-    return pa.BufferReader(path.read_bytes()) if isinstance(path, ObjectPath) else open_file(str(path))
+def _opened(path: Place) -> pa.NativeFile:
+    return pa.PythonFile(path.open("rb"), "r") if isinstance(path, ObjectPath) else pa.memory_map(str(path))

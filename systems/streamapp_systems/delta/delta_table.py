@@ -13,13 +13,13 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction
 
 from streamapp_systems.delta.table_layout import TableLayout
 from streamapp_systems.file.output_folder import sync_folder
 from streamapp_systems.objects import ObjectPath, Place, explained_store_error
-from streamapp_systems.protocols import StreamSystemError
+from streamapp_systems.protocols import StreamSystemError, Unavailable
 
 _LOG = "_delta_log"
 _RECENT = 100
@@ -76,7 +76,8 @@ class TableVersion:
     def append(self, files: Iterable[TableFile], marks: Mapping[str, int]) -> bool:
         """Commit the next version: this one, more files, and these marks; return False if somebody else has.
 
-        The library may fail after it has committed, as when there is no room for the checkpoint that follows.
+        The library may fail after it has committed, as when there is no room for the checkpoint that follows, or when
+        the store's answer is lost, or is to the second try of a request whose first was taken.
 
         Raises:
             StreamSystemError: the table can't be written.
@@ -150,6 +151,9 @@ class DeltaTableFolder:
     def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> TableVersion:
         """Create the table if there is none, and load it. Partition columns are found whatever their case.
 
+        It is tried once: the library would write the creation as the next version of a table that another process has
+        created meanwhile, with another id and perhaps other columns.
+
         Raises:
             StreamSystemError: it can't be created.
         """
@@ -161,10 +165,12 @@ class DeltaTableFolder:
                 columns,
                 mode="ignore",
                 partition_by=partitioned,
+                commit_properties=CommitProperties(max_commit_retries=0),
                 storage_options=_options(self._folder),
             )
         except (DeltaError, OSError) as error:
-            raise _table_error(self._folder, "created", error) from error
+            if self.load() is None:
+                raise _table_error(self._folder, "created", error) from error
         if not isinstance(self._folder, ObjectPath):
             for folder in (self._folder / _LOG, self._folder, self._folder.parent):
                 sync_folder(folder)
@@ -182,6 +188,8 @@ def _table_error(folder: Place, done: str, error: Exception) -> StreamSystemErro
     """Return what the library's error means: in a store of objects, that the store is away, or refuses."""
     what = f"table {folder} can't be {done}"
     if isinstance(folder, ObjectPath):
+        if isinstance(error, CommitFailedError):
+            return Unavailable(f"{what} at the moment: {folder.bucket.where} refused a version that nobody has written")
         return explained_store_error(what, folder.bucket.where, error)
     return StreamSystemError(f"{what}: {error}")
 

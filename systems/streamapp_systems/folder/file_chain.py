@@ -88,7 +88,7 @@ class FileChain:
             self._move(bad.offset + 1)
             raise
         except StreamSystemError:
-            self._check(self._file.file, self._opened)  # a file that has changed says why it can't be read
+            self._check(self._file.file, self._path(self._file.file.name))  # one that has changed says why it can't
             raise
         self._check(self._file.file, self._opened)
         self._move(batch.next_offset)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from obstore.store import S3Store
 
 _BUFFER = 1 << 20
+_PARTS_AT_ONCE = 4
+"""Parts of 5 MB of a large object that are written side by side: each has half a minute, also on a slow line."""
 
 
 class Bucket(Protocol):
@@ -170,12 +172,20 @@ class ObjectPath:
     def write_file(self, made: Path) -> None:
         """Write a file as the object, whole or not at all."""
         with self.bucket.explained(str(self)):
-            self.bucket.objects.put(self.key, made)
+            self.bucket.objects.put(self.key, made, max_concurrency=_PARTS_AT_ONCE)
 
-    def unlink(self, *, missing_ok: bool = False) -> None:  # noqa: ARG002 - stores don't say whether there was one
-        """Remove the object."""
-        with self.bucket.explained(str(self)):
-            self.bucket.objects.delete(self.key)
+    def unlink(self, *, missing_ok: bool = False) -> None:
+        """Remove the object; few stores say whether there was one.
+
+        Raises:
+            FileNotFoundError: there was none, and the store says so.
+        """
+        try:
+            with self.bucket.explained(str(self)):
+                self.bucket.objects.delete(self.key)
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
 
 
 Place: TypeAlias = Path | ObjectPath

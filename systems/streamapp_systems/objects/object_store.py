@@ -21,11 +21,19 @@ if TYPE_CHECKING:
 _DEFAULT_REGION = "us-east-1"
 _REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+_LOGIN_VARIABLES = {
+    "access_key_id": "AWS_ACCESS_KEY_ID",
+    "secret_access_key": "AWS_SECRET_ACCESS_KEY",
+    "session_token": "AWS_SESSION_TOKEN",
+}
+_TOKEN_VARIABLES = frozenset({"aws_session_token", "aws_token", "session_token", "token"})
+"""In small letters. The libraries take each as the session token; they can't be told that there is none."""
 _SECONDS = 20
 """How long a request is tried again, while the store does not answer."""
 _BACKOFF = timedelta(milliseconds=100)
 _LONGEST_BACKOFF = timedelta(seconds=2)
 _TRIES = 30
+_ENDPOINT_OPTIONS = ("aws_endpoint", "aws_endpoint_url_s3")
 _ITEMS = {"access_key_id": "access-key-id", "secret_access_key": "secret-access-key"}
 """The credentials by their names in the libraries, and those of the items of a secret."""
 _MORE_ITEMS = {"session_token": "session-token"}
@@ -34,7 +42,10 @@ _PROBE = ".streamapp/conditional-writes"
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectBucket:
-    """A bucket, how its store is reached, and as whom; without credentials the libraries find those of the process."""
+    """A bucket, how its store is reached, and as whom; without credentials the libraries find those of the process.
+
+    What is said here is said to the libraries whatever the environment has: they would take that for what is left out.
+    """
 
     name: str
     endpoint: str | None
@@ -59,9 +70,7 @@ class ObjectBucket:
         A version of a table is written by a conditional request: no option or variable of the environment may make it
         an unconditional one.
         """
-        return {f"aws_{name}": value for name, value in self._options.items()} | {
-            "aws_conditional_put": "etag",
-            "aws_s3_allow_unsafe_rename": "false",
+        return self._options | {
             "timeout": "30s",
             "connect_timeout": "5s",
             "max_retries": str(_TRIES),
@@ -74,13 +83,12 @@ class ObjectBucket:
         from obstore.store import S3Store
 
         options: dict[str, Any] = {**self._options}
-        options.pop("allow_http")
+        allow_http = options.pop("aws_allow_http") == "true"
         return S3Store(
             self.name,
             **options,
-            conditional_put="etag",
             client_options={
-                "allow_http": self._options["allow_http"] == "true",
+                "allow_http": allow_http,
                 "timeout": "30s",
                 "connect_timeout": "5s",
             },
@@ -94,10 +102,12 @@ class ObjectBucket:
     @contextmanager
     def explained(self, place: str) -> Iterator[None]:
         """See `Bucket.explained`."""
-        from obstore.exceptions import BaseError
+        from obstore.exceptions import BaseError, PreconditionError
 
         try:
             yield
+        except PreconditionError as error:
+            raise StreamSystemError(f"{place} has changed while it was read: another object was put there") from error
         except FileNotFoundError as error:
             if "<Code>NoSuchKey" in str(error) or "<Code>" not in str(error):
                 raise FileNotFoundError(f"{place} is not there") from error
@@ -108,12 +118,14 @@ class ObjectBucket:
     @property
     def _options(self) -> dict[str, str]:
         found = {
-            "region": self.region,
-            "virtual_hosted_style_request": "false" if self.path_style else "true",
-            "allow_http": "true" if (self.endpoint or "").startswith("http://") else "false",
-            **self.credentials,
+            "aws_region": self.region,
+            "aws_virtual_hosted_style_request": "false" if self.path_style else "true",
+            "aws_allow_http": "true" if (self.endpoint or "").startswith("http://") else "false",
+            "aws_conditional_put": "etag",
+            "aws_skip_signature": "false",
+            **{f"aws_{name}": value for name, value in self.credentials.items()},
         }
-        return found if self.endpoint is None else {**found, "endpoint": self.endpoint}
+        return found if self.endpoint is None else {**found, **dict.fromkeys(_ENDPOINT_OPTIONS, self.endpoint)}
 
 
 def open_place(
@@ -162,12 +174,16 @@ def check_conditional_writes(root: ObjectPath) -> None:
 
 def _bucket(url: StorageUrl, store: ObjectStore, environment: Mapping[str, str], secrets: SecretReader) -> ObjectBucket:
     endpoint = store.endpoint or _variable(environment, _ENDPOINT_VARIABLES)
+    secret = store.secret_name
+    credentials = _ambient_credentials(environment) if secret is None else _credentials(secret, secrets)
+    if credentials and "session_token" not in credentials:
+        _check_no_token(environment)
     return ObjectBucket(
         name=url.bucket,
         endpoint=None if endpoint is None else endpoint.rstrip("/"),
         region=store.region or _variable(environment, _REGION_VARIABLES) or _DEFAULT_REGION,
-        path_style=endpoint is not None if store.path_style is None else store.path_style,
-        credentials={} if store.secret_name is None else _credentials(store.secret_name, secrets),
+        path_style=(endpoint is not None or "." in url.bucket) if store.path_style is None else store.path_style,
+        credentials=credentials,
     )
 
 
@@ -177,6 +193,21 @@ def _credentials(secret: str, secrets: SecretReader) -> Mapping[str, str]:
         if found[option] is None:
             raise StreamSystemError(f"store.secretName: {secrets.advice(secret, item)}")
     return {option: value for option, value in found.items() if value is not None}
+
+
+def _ambient_credentials(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the credentials of the environment, or none, so that the libraries find those of the pod or machine."""
+    found = {option: environment[name] for option, name in _LOGIN_VARIABLES.items() if environment.get(name)}
+    return found if _ITEMS.keys() <= found.keys() else {}
+
+
+def _check_no_token(environment: Mapping[str, str]) -> None:
+    name = next((name for name in environment if name.lower() in _TOKEN_VARIABLES and environment[name]), None)
+    if name is not None:
+        raise StreamSystemError(
+            f"the environment variable {name} would be sent as the session token of credentials that have none: unset "
+            "it, or add `session-token` to the secret of `store.secretName`"
+        )
 
 
 def _variable(environment: Mapping[str, str], names: tuple[str, ...]) -> str | None:

@@ -9,13 +9,33 @@ _CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
 _MESSAGE = re.compile(r"<Message>\s*(.*?)\s*</Message>")
 _REGION = re.compile(r"<Region>\s*([\w-]+)\s*</Region>|expecting (?:'|\"|&#34;|&quot;)([\w-]+)")
 _STATUS = re.compile(r"status code:?\s*(\d{3})")
+_NO_ANSWER = re.compile("Error performing|HTTP error|error sending request")
+_CERTIFICATE = re.compile(r"(?:InvalidCertificate\(|invalid peer certificate)\W*(\w+)")
 _DEBUG = "Debug source:"
 _METADATA_SERVICE = "169.254.169.254"
 _NO_LOGIN = frozenset(
-    {"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"}
+    {
+        "ExpiredToken",
+        "InvalidAccessKeyId",
+        "InvalidToken",
+        "RequestTimeTooSkewed",
+        "SignatureDoesNotMatch",
+        "TokenRefreshRequired",
+    }
 )
-_PASSING_CODES = frozenset({"SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "ThrottlingException"})
-_PASSING_STATUS = frozenset({408, 429, 500, 502, 503, 504})
+_PASSING_CODES = frozenset(
+    {
+        "ConditionalRequestConflict",
+        "InternalError",
+        "OperationAborted",
+        "RequestTimeout",
+        "ServiceUnavailable",
+        "SlowDown",
+        "ThrottlingException",
+    }
+)
+_PASSING_STATUS = frozenset({408, 429})
+_SERVER_ERROR, _NOT_IMPLEMENTED = 500, 501
 _DENIED = frozenset({401, 403})
 _MOVED = frozenset({301, 307, 308})
 _BAD_REQUEST = 400
@@ -28,12 +48,27 @@ def explained_store_error(place: str, where: str, error: Exception) -> StreamSys
 
     It is `Unavailable` where the store does not answer, or can't at the moment.
     """
-    text = _LAYOUT.sub(" ", str(error).split(_DEBUG)[0]).strip()
+    whole = _LAYOUT.sub(" ", str(error))
+    text = whole.split(_DEBUG)[0].strip()
+    distrusted = _first(_CERTIFICATE, whole)
+    if distrusted is not None:
+        return StreamSystemError(
+            f"{place}: the certificate of {where} is not trusted ({distrusted}): write that of its authority to a "
+            "file, and set SSL_CERT_FILE to its path"
+        )
     code, status = _first(_CODE, text) or "", int(_first(_STATUS, text) or 0)
     said = f"{_first(_MESSAGE, text) or text[:_LONGEST]}{f' ({code})' if code else ''}"
-    if code in _PASSING_CODES or status in _PASSING_STATUS or not (status or _METADATA_SERVICE in text):
+    if _METADATA_SERVICE not in text and _passes(text, code, status):
         return Unavailable(f"{place}: {where} does not answer: {said}. Check its address, and that it runs")
     return StreamSystemError(f"{place}: {_refusal(where, text, code, status, said)}")
+
+
+def _passes(text: str, code: str, status: int) -> bool:
+    """Return whether a request may be answered later: libraries also fail without one, at what they have read."""
+    if not status:
+        return _NO_ANSWER.search(text) is not None
+    fails = status >= _SERVER_ERROR and status != _NOT_IMPLEMENTED
+    return fails or status in _PASSING_STATUS or code in _PASSING_CODES
 
 
 def _refusal(where: str, text: str, code: str, status: int, said: str) -> str:

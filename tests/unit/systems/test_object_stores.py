@@ -45,6 +45,32 @@ def test_credentials_are_those_of_the_secret_and_are_never_shown(tmp_path):
     assert bucket.storage_options["aws_secret_access_key"] == "hush"
 
 
+LOGIN = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "hush"}
+
+
+def test_without_a_secret_credentials_are_those_of_the_environment_or_found_by_the_libraries(tmp_path):
+    login = {"access_key_id": "key", "secret_access_key": "hush"}
+    assert opened(tmp_path, **LOGIN).bucket.credentials == login
+    assert opened(tmp_path, AWS_SESSION_TOKEN="t", **LOGIN).bucket.credentials == login | {"session_token": "t"}
+    assert opened(tmp_path, AWS_ACCESS_KEY_ID="key", TOKEN="t").bucket.credentials == {}
+
+
+@pytest.mark.parametrize("name", ["AWS_SESSION_TOKEN", "AWS_TOKEN", "TOKEN", "session_token"])
+def test_a_token_of_the_environment_that_is_none_of_the_secret_is_refused(tmp_path, name):
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake" / "access-key-id").write_text("key")
+    (tmp_path / "lake" / "secret-access-key").write_text("hush")
+    store = ObjectStore(secretName="lake")
+    with pytest.raises(StreamSystemError, match=f"the environment variable {name} would be sent"):
+        opened(tmp_path, store, **{name: "t"})
+    (tmp_path / "lake" / "session-token").write_text("t")
+    assert opened(tmp_path, store, **{name: "t"}).bucket.credentials["session_token"] == "t"
+
+
+def test_a_bucket_whose_name_has_dots_is_no_host(tmp_path):
+    assert opened(tmp_path, path="s3://a.bucket/a").bucket.path_style
+
+
 def test_names_below_a_path_are_keys():
     place = ObjectPath(None, "a/b")  # type: ignore[arg-type]
     assert [(place / name).key for name in ("c", "c/d", "")] == ["a/b/c", "a/b/c/d", "a/b"]
@@ -78,7 +104,22 @@ def answer(status, code="", more=""):
         (answer(501, "NotImplemented"), StreamSystemError, "Something. (NotImplemented)"),
         (answer(503, "SlowDown"), Unavailable, "does not answer: Something. (SlowDown)"),
         (answer(500, "InternalError"), Unavailable, "does not answer"),
+        (answer(507, "XMinioStorageFull"), Unavailable, "does not answer"),
+        (answer(409, "ConditionalRequestConflict"), Unavailable, "does not answer"),
+        (answer(403, "RequestTimeTooSkewed"), StreamSystemError, "or the clock"),
+        ("Generic S3 error: Invalid Zone suffix for bucket 'bucket'", StreamSystemError, "Invalid Zone suffix"),
         ("Error performing GET http://s3 in 20s, after 9 retries - HTTP error: timed out", Unavailable, "timed out"),
+        (
+            "Error performing GET https://s3/b in 1ms - HTTP error: error sending request\n\nDebug source:\n"
+            "InvalidCertificate(\n    UnknownIssuer,\n)",
+            StreamSystemError,
+            "the certificate of S3 in eu-1 is not trusted (UnknownIssuer): write that of its authority to a file",
+        ),
+        (
+            "error sending request\n  \x1b[31m↳\x1b[0m invalid peer certificate\n  \x1b[31m↳\x1b[0m Expired",
+            StreamSystemError,
+            "is not trusted (Expired)",
+        ),
         (
             "Error performing PUT http://169.254.169.254/latest/api/token - HTTP error: error sending request",
             StreamSystemError,
