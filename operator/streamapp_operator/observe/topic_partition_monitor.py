@@ -5,6 +5,7 @@ another make one expansion, and one restart.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -48,7 +49,16 @@ class _TopicCount:
 
 @dataclass(slots=True, kw_only=True)
 class _State:
+    """What is watched and known, with what follows from it, so that no app is looked at for the sake of another.
+
+    `intervals` are those of all apps, `unknown` the apps with topics without a count, `unstable` says whether any
+    count has just changed.
+    """
+
     watched: dict[AppKey, WatchedTopics] = field(default_factory=dict)
+    intervals: Counter[float] = field(default_factory=Counter)
+    unknown: set[AppKey] = field(default_factory=set)
+    unstable: bool = False
     counts: dict[str, _TopicCount] = field(default_factory=dict)
     error: str | None = None
     failures: int = 0
@@ -85,8 +95,9 @@ class TopicPartitionMonitor:
         """Watch an app's topics from now on, and return their counts as far as they are known, by topic."""
         with self._lock:
             state = self._state
-            state.watched[app] = watched
-            if not watched.topics <= state.counts.keys():
+            if state.watched.get(app) != watched:
+                self._note_watched(app, watched)
+            if app in state.unknown:
                 return StreamCounts(error=state.error)
             known = {topic: count for topic in watched.topics if (count := state.counts[topic].count) is not None}
             return StreamCounts(known=known, error=state.error)
@@ -99,7 +110,7 @@ class TopicPartitionMonitor:
     def forget(self, app: AppKey) -> bool:
         """Stop watching an app's topics, and return whether any app is left."""
         with self._lock:
-            self._state.watched.pop(app, None)
+            self._note_watched(app, None)
             return bool(self._state.watched)
 
     def due_in(self) -> float | None:
@@ -122,10 +133,27 @@ class TopicPartitionMonitor:
             recovered = self._state.error is not None
             self._state.error, self._state.failures, self._state.requested_at = None, 0, now
             changed = {topic for topic in topics if self._note_count(topic, answer.get(topic), now)}
-            self._state.counts = {topic: self._state.counts[topic] for topic in topics}
+            counts = self._state.counts = {topic: self._state.counts[topic] for topic in topics}
+            self._state.unknown = {app for app, at in self._state.watched.items() if not at.topics <= counts.keys()}
+            self._state.unstable = any(count.changed_at is not None for count in counts.values())
         for app, entry in watched.items():
             if recovered or entry.topics & changed:
                 self._on_change(app)
+
+    def _note_watched(self, app: AppKey, watched: WatchedTopics | None) -> None:
+        """Watch other topics of an app, or none."""
+        state = self._state
+        before = state.watched.pop(app, None)
+        if before is not None and before.interval is not None:
+            state.intervals -= Counter([before.interval])
+        state.unknown.discard(app)
+        if watched is None:
+            return
+        state.watched[app] = watched
+        if watched.interval is not None:
+            state.intervals[watched.interval] += 1
+        if not watched.topics <= state.counts.keys():
+            state.unknown.add(app)
 
     def _note_count(self, topic: str, count: int | None, now: float) -> bool:
         """Note a topic's count, and return whether the count that apps see has changed."""
@@ -157,14 +185,9 @@ class TopicPartitionMonitor:
         since = None if state.requested_at is None else self._clock() - state.requested_at
         if state.failures and since is not None:
             return max(0.0, min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(state.failures - 1, 10)) - since)
-        if self._has_unknown_topics():
+        if state.unknown:
             return 0.0
-        waits = [entry.interval for entry in state.watched.values() if entry.interval is not None]
-        if any(topic.changed_at is not None for topic in state.counts.values()):
-            waits.append(self._debounce)
+        waits = [*state.intervals, *([self._debounce] if state.unstable else [])]
         if not waits:
             return None
         return 0.0 if since is None else max(0.0, min(waits) - since)
-
-    def _has_unknown_topics(self) -> bool:
-        return any(not entry.topics <= self._state.counts.keys() for entry in self._state.watched.values())

@@ -22,6 +22,7 @@ class WorkQueue(Generic[_Key]):
         self._tenant_of = tenant_of
         self._most_workers = most_workers
         self._ready: dict[Hashable, OrderedDict[_Key, float]] = {}
+        self._turns: list[tuple[int, float, int, Hashable]] = []
         self._workers: Counter[Hashable] = Counter()
         self._due: dict[_Key, float] = {}
         self._heap: list[tuple[float, int, _Key]] = []
@@ -50,7 +51,6 @@ class WorkQueue(Generic[_Key]):
                 key = self._pop_due()
                 if key is not None:
                     self._taken[key] = self._moved_at = self._clock()
-                    self._workers[self._tenant_of(key)] += 1
                     return key
                 self._changed.wait(self._next_delay())
             return None
@@ -63,6 +63,7 @@ class WorkQueue(Generic[_Key]):
             self._workers[tenant] -= 1
             if not self._workers[tenant]:
                 del self._workers[tenant]
+            self._give_turn(tenant)
             due = self._due.get(key)
             if due is not None:
                 self._order += 1
@@ -93,22 +94,40 @@ class WorkQueue(Generic[_Key]):
     def _pop_due(self) -> _Key | None:
         """Remove and return the due key whose turn it is; None if there is none."""
         self._collect_due()
-        waiting = [tenant for tenant in self._ready if self._workers[tenant] < self._most_workers]
-        if not waiting:
-            return None
-        tenant = min(waiting, key=lambda tenant: (self._workers[tenant], next(iter(self._ready[tenant].values()))))
-        key, _ = self._ready[tenant].popitem(last=False)
-        if not self._ready[tenant]:
-            del self._ready[tenant]
-        del self._due[key]
-        return key
+        while self._turns:
+            workers, due, _, tenant = heapq.heappop(self._turns)
+            keys = self._ready.get(tenant)
+            if keys is None or (workers, due) != (self._workers[tenant], next(iter(keys.values()))):
+                continue
+            key, _ = keys.popitem(last=False)
+            if not keys:
+                del self._ready[tenant]
+            del self._due[key]
+            self._workers[tenant] += 1
+            self._give_turn(tenant)
+            return key
+        return None
+
+    def _give_turn(self, tenant: Hashable) -> None:
+        """Note when it is a tenant's turn, if it has due keys and may have another worker.
+
+        That is to be done whenever its workers or its first key change: what was noted before counts no more.
+        """
+        if tenant in self._ready and self._workers[tenant] < self._most_workers:
+            self._order += 1
+            first = next(iter(self._ready[tenant].values()))
+            heapq.heappush(self._turns, (self._workers[tenant], first, self._order, tenant))
 
     def _collect_due(self) -> None:
         """Line up the keys that have become due, by tenant; outdated entries of the heap are dropped."""
         while self._heap and self._heap[0][0] <= self._clock():
             due, _, key = heapq.heappop(self._heap)
             if self._due.get(key) == due and key not in self._taken:
-                self._ready.setdefault(self._tenant_of(key), OrderedDict())[key] = due
+                tenant = self._tenant_of(key)
+                keys = self._ready.setdefault(tenant, OrderedDict())
+                keys[key] = due
+                if len(keys) == 1:
+                    self._give_turn(tenant)
 
     def _next_delay(self) -> float | None:
         return max(0.0, self._heap[0][0] - self._clock()) if self._heap else None

@@ -1,5 +1,8 @@
 """Partition counts of external streams: one request for all apps, changes debounced, errors reported once."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from streamapp_operator.observe.resource_views import AppKey
 from streamapp_operator.observe.topic_partition_monitor import TopicPartitionMonitor, WatchedTopics
 from streamapp_systems.protocols import StreamSystemError
@@ -138,3 +141,33 @@ def test_whether_any_app_is_left_is_returned():
     brokers.answer(OTHER)
     assert brokers.monitor.forget(SHOP)
     assert not brokers.monitor.forget(OTHER)
+
+
+APPS = st.sampled_from([AppKey(namespace="default", name=name) for name in "abc"])
+TOPICS = st.frozensets(st.sampled_from(["x", "y", "z"]), max_size=2)
+INTERVALS = st.sampled_from([None, 10.0, 30.0])
+STEPS = st.one_of(
+    st.tuples(APPS, st.builds(WatchedTopics, topics=TOPICS, interval=INTERVALS)), APPS, st.sampled_from(["count"])
+)
+
+
+@given(st.lists(STEPS, max_size=20))
+def test_the_next_request_is_due_by_the_topics_and_intervals_of_the_apps_that_are_left(steps):
+    brokers = Brokers(x=1, y=2)
+    watched, counted = {}, None
+    for step in steps:
+        if step == "count":
+            brokers.count_after()
+            counted = frozenset().union(*(entry.topics for entry in watched.values()))
+        elif isinstance(step, AppKey):
+            watched.pop(step, None)
+            assert brokers.monitor.forget(step) is bool(watched)
+        else:
+            app, entry = step
+            watched[app] = entry
+            known = brokers.monitor.watch(app, entry).known
+            assert (known is not None) is (entry.topics <= (counted or frozenset()))
+        unknown = any(not entry.topics <= (counted or frozenset()) for entry in watched.values())
+        intervals = [entry.interval for entry in watched.values() if entry.interval is not None]
+        expected = None if not intervals else 0.0 if counted is None else min(intervals)
+        assert brokers.monitor.due_in() == (0.0 if unknown else expected)

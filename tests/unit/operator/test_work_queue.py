@@ -1,4 +1,5 @@
 import threading
+from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -144,3 +145,35 @@ def test_every_key_is_taken_once_whatever_its_tenant_and_delay(added):
         taken.append(queue.take())
         queue.done(taken[-1])
     assert sorted(taken) == sorted({f"{tenant}{number}" for tenant, number, _ in added})
+
+
+STEPS = st.one_of(
+    st.tuples(st.sampled_from("abc"), st.integers(0, 5), st.integers(0, 3)),
+    st.sampled_from(["take", "finish the first", "finish the last", "wait"]),
+)
+
+
+@given(st.lists(STEPS, max_size=60))
+def test_of_the_tenants_with_due_keys_one_with_the_fewest_workers_comes_first(steps):
+    clock = Clock()
+    queue = make_queue(clock, most_workers=2)
+    due, taken = {}, []
+    for step in steps:
+        if step == "wait":
+            clock.now += 1
+        elif step == "take":
+            workers = Counter(key[0] for key in taken)
+            waiting = {key[0] for key, time in due.items() if time <= clock.now and key not in taken}
+            if open_to := [workers[tenant] for tenant in waiting if workers[tenant] < 2]:
+                key = queue.take()
+                assert workers[key[0]] == min(open_to)
+                assert due.pop(key) <= clock.now
+                taken.append(key)
+        elif isinstance(step, str):
+            if taken:
+                queue.done(taken.pop(0 if step == "finish the first" else -1))
+        else:
+            tenant, number, delay = step
+            key = f"{tenant}{number}"
+            queue.add(key, delay)
+            due[key] = min(due.get(key, 99), clock.now + delay)
