@@ -7,6 +7,7 @@ from streamapp_api.app_result import AppResult
 from streamapp_cli.command_options import Host
 from streamapp_cli.run_command import make_host, run_and_print
 from streamapp_cli.run_printer import TextPrinter
+from streamapp_cli.signals import interrupts
 from streamapp_core.naming import local_run_path
 from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_systems.run_ids import new_run_id
@@ -43,6 +44,7 @@ def run_text(text: str, name: str, folder: Path, settings: RunSettings) -> AppRe
         delete_outputs=settings.delete_outputs,
     )
     printer = TextPrinter(name, quiet=settings.quiet)
-    summary = run_and_print(request, make_host(settings.host, folder, settings.master), printer)
+    with interrupts() as stop_wanted:
+        summary = run_and_print(request, make_host(settings.host, folder, settings.master), printer, stop_wanted)
     printer.complete(summary)
     return AppResult(summary=summary, text=text, folder=folder)

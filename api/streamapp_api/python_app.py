@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 from streamapp_api import call_types
 from streamapp_api.app_functions import InPlaceFunction, NamedFunctions, importable, name_functions
 from streamapp_api.declarations import Declarations
-from streamapp_api.planned_app import PlannedApp, plan_text, with_places
+from streamapp_api.planned_app import PlannedApp, with_places
 from streamapp_api.shown_parameters import show_parameters
 from streamapp_api.stream_calls import Stream, Table, derive_name
 from streamapp_api.written_fields import Named
 from streamapp_cli.app_files import embed_schemas
 from streamapp_cli.command_options import Host
+from streamapp_cli.plan_text import plan_text
 from streamapp_cli.runtime_imports import what_to_install
 from streamapp_core.spec.app import API_VERSION, KIND, StreamAppSpec
 from streamapp_core.spec.functions import FunctionSpec

@@ -238,6 +238,31 @@ def run(
     raise typer.Exit(code)
 
 
+@app.command(short_help="Run an app here, and again at each save of its files.")
+def dev(
+    file: AppFile,
+    *,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh", help="Begin a new run, at once and with each edit that a run can't take: delete the one before."
+        ),
+    ] = False,
+) -> None:
+    """Run an app here, and again at each save of its file, its schema files, or Python beside or below it.
+
+    What is saved is planned first: as long as it has problems, they are printed, and the run that there is goes on. It
+    goes on with its state where it can take the edit: of code, and of settings. Other edits it can't take, nor any
+    once it has completed: then --fresh begins a new run. Processors are processes of this machine.
+
+    Exit codes: 0 ended by Ctrl-C, 2 the file can't be read, 130 ended by a second Ctrl-C.
+    """
+    with quiet_interrupts(), runtime_imports():
+        from streamapp_cli.dev_command import develop_file
+
+    raise typer.Exit(develop_file(file, fresh=fresh))
+
+
 @app.command(short_help="Print some records of a stream, decoded.")
 def peek(
     file: AppFile,

@@ -10,7 +10,7 @@ from streamapp_cli.signals import interrupts
 from streamapp_core.naming import local_run_path
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.yaml_document import DocumentError
-from streamapp_runtime.driver.run_app import MakeHost, run_app
+from streamapp_runtime.driver.run_app import Drain, MakeHost, run_app
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.errors import FAILURES, Drained, PlanRefused
@@ -54,7 +54,8 @@ def run_here(
     )
     printer: RunPrinter = (JsonPrinter if output is RunOutput.JSON else TextPrinter)(name, quiet=quiet)
     try:
-        summary = run_and_print(request, make_host(host, folder, master), printer)
+        with interrupts() as stop_wanted:
+            summary = run_and_print(request, make_host(host, folder, master), printer, stop_wanted)
     except PlanRefused as refused:
         printer.refuse(refused.problems)
         return FAILED
@@ -71,14 +72,14 @@ def run_here(
     return 0
 
 
-def run_and_print(request: RunRequest, host: MakeHost, printer: RunPrinter) -> Summary:
-    """Run an app to its end, its progress printed; in the main thread, Ctrl-C asks for a stop after a last commit.
+def run_and_print(request: RunRequest, host: MakeHost, printer: RunPrinter, drain: Drain) -> Summary:
+    """Run an app to its end, its progress printed, or until `drain` asks for a stop.
 
     Raises:
         PlanRefused, RuntimeFailure, StreamSystemError, Drained: see `run_app`.
     """
-    with interrupts() as stop_wanted, printer.follow() as listener:
-        return run_app(request, host, listener, drain=stop_wanted, announce=printer.announce, warn=printer.warn)
+    with printer.follow() as listener:
+        return run_app(request, host, listener, drain=drain, announce=printer.announce, warn=printer.warn)
 
 
 def make_host(host: Host, folder: Path, master: str | None) -> MakeHost:

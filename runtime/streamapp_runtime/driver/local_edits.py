@@ -18,13 +18,18 @@ def check_edits(previous: str, app: StreamApp, run_id: str) -> None:
     Raises:
         RuntimeFailure: something else was edited; the message names it.
     """
-    edits = [_edit(found) for found in differences(StreamAppSpec.model_validate_json(previous), app.spec)]
-    refused = [edit.path for edit in edits if not _is_setting(edit)]
+    refused = edits_of_new_runs(StreamAppSpec.model_validate_json(previous), app.spec)
     if refused:
         raise RuntimeFailure(
             f"{', '.join(refused)}: the app is not the one that run {run_id} began with, and the run has not ended: "
             "put the YAML back as it was to continue, or start from the beginning with --fresh"
         )
+
+
+def edits_of_new_runs(previous: StreamAppSpec, spec: StreamAppSpec) -> list[str]:
+    """Return the paths of the edits that a run of the previous spec can't continue with."""
+    edits = [_edit(found) for found in differences(previous, spec)]
+    return [edit.path for edit in edits if not _is_setting(edit)]
 
 
 def _edit(found: Difference) -> FieldEdit:

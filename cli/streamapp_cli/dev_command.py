@@ -1,0 +1,155 @@
+"""`streamapp dev`: an app runs on this machine, and again as it is at each save of its files."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from watchfiles import watch
+
+from streamapp_cli.app_edits import AppFilter, StartedRun, begins_new_run, schema_files
+from streamapp_cli.app_files import embed_schemas
+from streamapp_cli.command_options import Host
+from streamapp_cli.plan_inputs import read_app
+from streamapp_cli.plan_text import plan_text
+from streamapp_cli.run_command import INTERRUPTED, make_host, run_and_print
+from streamapp_cli.run_printer import RunPrinter, TextPrinter
+from streamapp_cli.signals import interrupts
+from streamapp_core.naming import local_run_path
+from streamapp_core.plan.plan import Plan
+from streamapp_runtime.driver.run_app import Drain, MakeHost
+from streamapp_runtime.driver.start_run import RunRequest
+from streamapp_runtime.errors import FAILURES, Drained, PlanRefused
+from streamapp_runtime.threads import in_thread
+from streamapp_systems.run_ids import new_run_id
+
+_ASK_SECONDS = 0.2
+"""Seconds between two looks at whether Ctrl-C asks for an end."""
+
+_LOOK_MILLISECONDS = 200
+
+Saves = Callable[[threading.Event], Iterable[Collection[object]]]
+"""Makes an iterator over what was saved, nothing at first and now and then; it ends when the event is set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Version:
+    """An app that has been planned, as its files were."""
+
+    text: str
+    plan: Plan
+
+
+class DevSession:
+    """The runs of an app that is edited: `look` is called by the thread that sees saves, `run_all` by another."""
+
+    def __init__(self, file: Path, make_host: MakeHost, printer: RunPrinter, *, fresh: bool) -> None:
+        """Take the app's file; with `fresh`, edits that a run can't take begin a new one."""
+        self.filter = AppFilter(file)
+        self._file = file
+        self._make_host = make_host
+        self._printer = printer
+        self._fresh = fresh
+        self._saved = threading.Event()
+        self._newest: _Version | None = None
+        self._started: StartedRun | None = None
+
+    def look(self) -> None:
+        """Plan the app as its files are now: a run that goes on makes way for it, if it can be taken."""
+        try:
+            text = embed_schemas(self._file.read_text(encoding="utf-8"), self._file.parent)
+            planned = plan_text(text, self._file.parent)
+            if planned.plan is None:
+                self._printer.refuse(planned.problems)
+                return
+            spec = planned.plan.app.spec
+            self.filter.schema_files = frozenset(schema_files(spec, self._file.parent))
+            self._begins_new_run(planned.plan)
+        except (OSError, ValueError, *FAILURES) as failure:
+            self._printer.fail(str(failure))
+            return
+        self._newest = _Version(text=text, plan=planned.plan)
+        self._saved.set()
+
+    def run_all(self, stop_wanted: Drain) -> None:
+        """Run each version of the app until its end or the next version, until a stop is wanted."""
+        while not stop_wanted():
+            if self._saved.wait(_ASK_SECONDS):
+                self._saved.clear()
+                assert self._newest is not None
+                self._run(self._newest, lambda: self._saved.is_set() or stop_wanted())
+                if not self._saved.is_set() and not stop_wanted():
+                    self._printer.stop("waits for the next save; Ctrl-C ends it")
+
+    def _begins_new_run(self, plan: Plan) -> bool:
+        return self._fresh if self._started is None else begins_new_run(self._started, plan.app, fresh=self._fresh)
+
+    def _run(self, version: _Version, drain: Drain) -> None:
+        app, folder = version.plan.app, self._file.parent
+        try:
+            request = RunRequest(
+                text=version.text,
+                folder=folder,
+                state=folder / local_run_path(app.metadata.name),
+                fresh=self._begins_new_run(version.plan),
+                run_id=new_run_id(),
+            )
+            self._started = StartedRun(app=app, completed=False)
+            summary = run_and_print(request, self._make_host, self._printer, drain)
+        except PlanRefused as refused:
+            self._printer.refuse(refused.problems)
+        except FAILURES as failure:
+            self._printer.fail(str(failure))
+        except Drained as drained:
+            self._printer.stop("starts again as it was saved" if self._saved.is_set() else str(drained))
+        else:
+            self._started = StartedRun(app=app, completed=True)
+            self._printer.complete(summary)
+
+
+def develop_file(file: Path, *, fresh: bool) -> int:
+    """Run the app of a file at each save, until Ctrl-C; return the exit code."""
+    file = file.absolute()
+    parsed = read_app(file)
+    # Compiled code is known by the second in which its file was saved: of two saves in one the first would run.
+    sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
+    printer = TextPrinter(parsed.app.metadata.name if parsed.app is not None else file.stem, quiet=False)
+    session = DevSession(file, make_host(Host.PROCESSES, file.parent, None), printer, fresh=fresh)
+    try:
+        develop(session, watch_files(file, session.filter))
+    except KeyboardInterrupt:
+        printer.stop("interrupted; start it again to continue")
+        return INTERRUPTED
+    return 0
+
+
+def develop(session: DevSession, saves: Saves) -> None:
+    """Run an app at each save of its files, until Ctrl-C."""
+    ended = threading.Event()
+
+    def look_at_saves() -> None:
+        for number, saved in enumerate(saves(ended)):
+            if saved or number == 0:
+                session.look()
+
+    with interrupts() as stop_wanted:
+        looking = in_thread("saves", look_at_saves)
+        try:
+            session.run_all(lambda: stop_wanted() or looking.done())
+        finally:
+            ended.set()
+        looking.result()
+
+
+def watch_files(file: Path, watched: AppFilter) -> Saves:
+    """Return the saves of an app's files: those of its folder, with all below it."""
+    return lambda ended: watch(
+        file.parent,
+        watch_filter=watched,
+        stop_event=ended,
+        raise_interrupt=False,
+        rust_timeout=_LOOK_MILLISECONDS,
+        yield_on_timeout=True,
+    )
