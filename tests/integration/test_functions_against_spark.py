@@ -395,6 +395,8 @@ size(collect_set(d)); sort_array(collect_set(m)) ; sort_array(collect_set(dt) fi
 approx_count_distinct(i); approx_count_distinct(s, 0.01); approx_count_distinct(d); approx_count_distinct(f, 0.39)
 approx_count_distinct(m2) + 1; approx_count_distinct(ts) filter (where t); bitmap_construct_agg(small2 & 32767)
 bitmap_construct_agg(bitmap_bit_position(b)); hex(bitmap_or_agg(x)); bitmap_and_agg(x)
+vector_sum(array(f, float(i))); vector_avg(array(float(i2), float(g))) filter (where t)
+vector_sum(cast(null as array<float>)); vector_avg(if(t, array(float(tiny)), array(float(tiny), null)))
 bitmap_or_agg(x) filter (where t)
 count_min_sketch(i, 0.1d, 0.9d, 7); count_min_sketch(s, 1e-1, 0.99d, -1); count_min_sketch(x, 0.3d, 0.5d, 0)
 count_min_sketch(tiny, 0.3d, 0.5d, 0) filter (where t)

@@ -14,7 +14,7 @@ from streamapp_core.expressions.partial_aggregates import Merge, PartialsBuilder
 from streamapp_core.expressions.percentiles import PERCENTILES, percentile
 from streamapp_core.expressions.select import guarded
 from streamapp_core.expressions.statistics import STATISTICS, both, checked_sum, statistic
-from streamapp_core.expressions.summary_aggregates import OF_VARIANTS, SUMMARIES
+from streamapp_core.expressions.summary_aggregates import OF_NESTED, SUMMARIES
 from streamapp_core.expressions.sums_of_decimals import SUM_DIGITS, average_of, sum_type
 from streamapp_core.expressions.type_rules import INTEGRAL
 from streamapp_core.expressions.typed_sql import Value, cast, try_cast
@@ -28,7 +28,7 @@ _INSIDE = {
     **dict.fromkeys((TypeKind.MAP, TypeKind.STRUCT), "a field"),
 }
 """What of a value is taken instead of it."""
-_OF_ANY = frozenset({"count", "approx_top_k_combine", OF_VARIANTS, *ENDS, *COLLECTED, *EXTREMES})
+_OF_ANY = frozenset({"count", *OF_NESTED, *ENDS, *COLLECTED, *EXTREMES})
 """Aggregates of values of any type, but where these are compared."""
 _COMPARED = frozenset({"min", "max", "collect_set"})
 _ROW = Value(INT, "1", 1, simple=True)

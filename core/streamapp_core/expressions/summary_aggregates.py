@@ -18,14 +18,15 @@ from streamapp_core.expressions.select import guarded
 from streamapp_core.expressions.sketch_aggregates import SKETCHES
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
 from streamapp_core.expressions.typed_sql import Value, cast, one_zero
-from streamapp_core.schema import BIGINT, BINARY, DOUBLE, STRING, DataType, TypeKind
+from streamapp_core.schema import BIGINT, BINARY, DOUBLE, FLOAT, STRING, DataType, TypeKind
 
 SummaryWriter = Callable[[PartialsBuilder, AggregateCall, Sequence[Value]], Value]
 
-OF_VARIANTS = "schema_of_variant_agg"
-"""The only aggregate that looks into variants."""
+OF_NESTED = frozenset({"approx_top_k_combine", "schema_of_variant_agg", "vector_avg", "vector_sum"})
+"""Aggregates that look into structs, variants or arrays."""
 _MAX_BINS, _MAX_COUNTS, _MAX_ACCURACY, _MAX_KEPT = 1_000, 100_000, 100_000, 100_000
 _ERROR, _LEAST_BITS, _MOST_BITS = 0.05, 4, 14
+_VECTOR = array_of(FLOAT)
 _MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ})
 
 
@@ -127,6 +128,16 @@ def _type_of_variants(builder: PartialsBuilder, call: AggregateCall, arguments: 
     return builder.add_summary(STRING, guarded(argument), SummaryCall("type_of_variants"))
 
 
+def _of_vectors(name: str) -> SummaryWriter:
+    def write(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
+        (argument,) = counted(call, arguments, 1)
+        if argument.type != _VECTOR:
+            raise Refusal(f"{call.name} takes {_VECTOR}, got {argument.type}; cast it")
+        return builder.add_summary(_VECTOR, guarded(argument), SummaryCall(name))
+
+    return write
+
+
 def _number_or_moment(name: str, argument: Value) -> tuple[Value, DataType]:
     value = converted(argument, DOUBLE) if argument.type == STRING else argument
     if value.type is None or not (value.kind in INTEGRAL or value.kind in FRACTIONAL or value.kind in _MOMENTS):
@@ -151,6 +162,8 @@ SUMMARIES: Mapping[str, SummaryWriter] = {
     "histogram_numeric": _histogram,
     **dict.fromkeys(("percentile_approx", "approx_percentile"), _quantiles),
     "approx_count_distinct": _distinct,
-    OF_VARIANTS: _type_of_variants,
+    "schema_of_variant_agg": _type_of_variants,
+    "vector_avg": _of_vectors("vector_mean"),
+    "vector_sum": _of_vectors("vector_sum"),
     **SKETCHES,
 }

@@ -17,6 +17,7 @@ from streamapp_runtime.summaries.summary import Summary
 from streamapp_runtime.summaries.theta_summaries import ThetaIntersection, ThetaOfValues, ThetaUnion
 from streamapp_runtime.summaries.tuple_summaries import TupleIntersection, TuplesOfValues, TupleUnion
 from streamapp_runtime.summaries.variant_schemas import TypeOfVariants
+from streamapp_runtime.summaries.vector_sums import VectorMean, VectorSum
 
 _SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "positions_bitmap": PositionsBitmap,
@@ -43,6 +44,8 @@ _SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "tuple_intersection": TupleIntersection,
     "type_of_variants": TypeOfVariants,
     "theta_intersection": ThetaIntersection,
+    "vector_mean": VectorMean,
+    "vector_sum": VectorSum,
 }
 GIVEN_BACK = frozenset({"distinct_values", "greatest_values"})
 """Summaries whose results are values that they got."""

@@ -70,6 +70,8 @@ SUMMARIES = {
     ("hll_union", (1,)): st.builds(HLL, st.sampled_from([4, 5, 8, 10]), st.integers(0, 60), st.integers(0, 99)),
     ("kll_of_values", ("bigint", 8)): st.integers(-(2**63), 2**63 - 1),
     ("kll_of_values", ("double", 9)): st.floats(width=16),
+    ("vector_sum", ()): st.lists(WHOLE, min_size=2, max_size=2) | st.just([None, 1.0]),
+    ("vector_mean", ()): st.lists(WHOLE, min_size=1, max_size=2),
     ("kll_merge", ("bigint", 0)): st.builds(KLL, st.sampled_from([8, 20]), st.lists(WHOLE)),
 }
 TYPED = st.recursive(
@@ -79,7 +81,7 @@ TYPED = st.recursive(
 )
 SUMMARIES["type_of_variants", ()] = TYPED.map(lambda value: variant_of_json(json.dumps(value)))
 IN_ANY_ORDER = {"positions_bitmap", "union_of_bitmaps", "intersection_of_bitmaps", "count_min"}
-IN_ANY_ORDER |= {"distinct_estimate", "theta_of_values"}
+IN_ANY_ORDER |= {"distinct_estimate", "theta_of_values", "vector_sum"}
 
 
 @given(st.lists(TYPED, min_size=1, max_size=8))

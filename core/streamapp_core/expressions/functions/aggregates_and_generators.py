@@ -196,6 +196,13 @@ AGGREGATES = (
         "a million don't suffice to find it. The type is kept. Slow.",
     ),
     Special(
+        ("vector_sum", "vector_avg"),
+        "vector_sum(vector), vector_avg(vector)",
+        "array<float>",
+        "The sum, or the mean, of vectors, number by number; those that hold a null don't count. Null if their lengths "
+        "differ. Slow.",
+    ),
+    Special(
         ("bitmap_construct_agg", "bitmap_or_agg", "bitmap_and_agg"),
         "bitmap_construct_agg(bitmap_bit_position(a)), bitmap_or_agg(b), bitmap_and_agg(b)",
         "binary",

@@ -11,7 +11,6 @@ from streamapp_core.expressions.functions.date_patterns import has_zone, read_mo
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.interval_values import part_of_interval
 from streamapp_core.expressions.local_times import moment_of
-from streamapp_core.expressions.time_zones import time_zone
 from streamapp_core.expressions.type_rules import INTEGRAL, NUMERIC
 from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
 from streamapp_core.schema import (
@@ -111,11 +110,9 @@ def _made_timestamp(target: DataType, *parts: Value) -> Value:
     zoned = parts[_NUMBERS:]
     if len(parts) < _NUMBERS or (zoned and target != TIMESTAMP):
         raise invalid("a timestamp is made of year, month, day, hour, minute and second, with a time zone or without")
-    if zoned and not isinstance(zoned[0].literal, str):
-        raise invalid("the time zone of make_timestamp must be a text literal, not computed")
     local = _made_clock(*parts[:_NUMBERS])
     if zoned:
-        return Value(TIMESTAMP, moment_of(local, time_zone(str(zoned[0].literal))))
+        return Value(TIMESTAMP, moment_of(local, implied(zoned[0], STRING)))
     return Value(target, local if target == TIMESTAMP_NTZ else f"TRY({aware(local)})")
 
 

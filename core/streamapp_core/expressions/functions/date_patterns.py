@@ -254,6 +254,7 @@ _WRITERS: dict[str, Callable[[int, str], str | None]] = {
     "L": _name(_number(2, "month({0})"), "monthname"),
     "d": _number(2, "day({0})"),
     "D": _number(3, "dayofyear({0})"),
+    "F": _number(1, "(day({0}) - 1) % 7 + 1"),
     "E": _day_name,
     "Q": _quarter,
     "q": _quarter,

@@ -3,7 +3,7 @@
 from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
-from streamapp_core.expressions.type_rules import INTEGRAL
+from streamapp_core.expressions.type_rules import NUMERIC
 from streamapp_core.expressions.typed_sql import Value, bound, cast
 from streamapp_core.schema import BIGINT, BINARY, INT, STRING, TypeKind
 
@@ -23,11 +23,10 @@ def _character(number: Value) -> Value:
 
 
 def _hexadecimal(value: Value) -> Value:
-    if value.kind in INTEGRAL:
+    if value.kind in NUMERIC:
         return Value(STRING, f"hex({implied(value, BIGINT).sql})")
-    if value.kind not in (None, TypeKind.STRING, TypeKind.BINARY):
-        raise Refusal(f"hex takes a whole number, string or binary, got {value.type}; cast it")
-    return Value(STRING, f"hex({implied(value, BINARY).sql})")
+    content = value if value.kind is TypeKind.BINARY else implied(value, STRING)
+    return Value(STRING, f"hex({implied(content, BINARY).sql})")
 
 
 def _bytes_of_hexadecimal(v: str) -> str:
@@ -108,7 +107,7 @@ TEXT_CODES = (
         name="hex",
         parameters=(_ANY,),
         result="string",
-        doc="A whole number, or the bytes of a text or binary, in hexadecimal digits.",
+        doc="A number, without its fraction, or the bytes of a text or binary, in hexadecimal digits.",
         write=_hexadecimal,
     ),
     Function(

@@ -1,33 +1,28 @@
 """Functions that take a moment from one time zone to another."""
 
 from streamapp_core.expressions.conversions import aware, implied, naive
-from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.local_times import local_time, moment_of
-from streamapp_core.expressions.time_zones import time_zone
 from streamapp_core.expressions.typed_sql import Value
 from streamapp_core.schema import STRING, TIMESTAMP, TIMESTAMP_NTZ
 
 _TIMESTAMP = Parameter("timestamp", Accepts.TIMESTAMP)
-_ZONE = Parameter("zone", Accepts.TEXT_LITERAL)
+_ZONE = Parameter("zone", Accepts.TEXT)
 
 
 def _from_utc(moment: Value, zone: Value) -> Value:
-    return Value(TIMESTAMP, aware(local_time(moment.sql, time_zone(str(zone.literal)))))
+    return Value(TIMESTAMP, aware(local_time(moment.sql, zone)))
 
 
 def _to_utc(moment: Value, zone: Value) -> Value:
-    return Value(TIMESTAMP, moment_of(naive(moment), time_zone(str(zone.literal))))
+    return Value(TIMESTAMP, moment_of(naive(moment), zone))
 
 
 def _converted(source: Value, target: Value, moment: Value | None = None) -> Value:
     """Write `convert_timezone`; with two arguments the first is the target, and the source is UTC."""
     if moment is None:
         source, target, moment = Value(STRING, "", "UTC"), source, target
-    zones = [zone.literal for zone in (source, target)]
-    if not all(isinstance(zone, str) for zone in zones):
-        raise invalid("the time zones of convert_timezone must be text literals, not computed")
-    start, end = (time_zone(str(zone)) for zone in zones)
+    start, end = (implied(zone, STRING) for zone in (source, target))
     return Value(TIMESTAMP_NTZ, local_time(moment_of(implied(moment, TIMESTAMP_NTZ).sql, start), end))
 
 
