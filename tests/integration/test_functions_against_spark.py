@@ -395,8 +395,6 @@ size(collect_set(d)); sort_array(collect_set(m)) ; sort_array(collect_set(dt) fi
 approx_count_distinct(i); approx_count_distinct(s, 0.01); approx_count_distinct(d); approx_count_distinct(f, 0.39)
 approx_count_distinct(m2) + 1; approx_count_distinct(ts) filter (where t); bitmap_construct_agg(small2 & 32767)
 bitmap_construct_agg(bitmap_bit_position(b)); hex(bitmap_or_agg(x)); bitmap_and_agg(x)
-vector_sum(array(f, float(i))); vector_avg(array(float(i2), float(g))) filter (where t)
-vector_sum(cast(null as array<float>)); vector_avg(if(t, array(float(tiny)), array(float(tiny), null)))
 bitmap_or_agg(x) filter (where t)
 count_min_sketch(i, 0.1d, 0.9d, 7); count_min_sketch(s, 1e-1, 0.99d, -1); count_min_sketch(x, 0.3d, 0.5d, 0)
 count_min_sketch(tiny, 0.3d, 0.5d, 0) filter (where t)
@@ -412,6 +410,8 @@ BY_ARRIVAL = expressions(
     r"""
 first(st); last(arr); first(mp); any_value(ast, true); last(mi) ignore nulls; first(struct(i, s)) filter (where t)
 collect_list(st2); collect_list(struct(i, s as x)); collect_list(arr); array_agg(mp); collect_list(aa) filter (where t)
+vector_sum(array(f, float(i))); vector_avg(array(float(i2), float(g))) filter (where t)
+vector_sum(cast(null as array<float>)); vector_avg(if(t, array(float(tiny)), array(float(tiny), null)))
 max_by(st, i); min_by(arr, d); max_by(struct(s, i2), m); max_by(s, struct(i2, b)); min_by(i, ars); max_by(mp, i, 3)
 collect_list(struct(i, ts)).i; to_json(first(ast)); max_by(struct(s, i2), m).s
 first(i); last(i); first(s) ignore nulls; last(d) ignore nulls; first(m, true); last(ts, true); any_value(x)

@@ -8,7 +8,7 @@ from streamapp_core.data_types import array_of, map_of, struct_of
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.comparisons import condition
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.functions.arrays import comparable, element_type
+from streamapp_core.expressions.functions.arrays import element_type
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.maps import from_entries, map_type
 from streamapp_core.expressions.growth import MAX_GROWTH, bounded, size, varies
@@ -107,7 +107,7 @@ def _some(array: Value, body: Lambda, found: str) -> Value:
 def _array_sort(array: Value, body: Lambda) -> Value:
     """Write `array_sort` with a lambda that compares: each element with all of them, then a kernel orders these."""
     left, right = f"{body.scope}l", f"{body.scope}r"
-    element = element_type(comparable(array))
+    element = element_type(array)
     compared = body.over(*(Value(element, name, simple=True) for name in (left, right)))
     if compared.type != INT:
         raise Refusal(f"the lambda of array_sort gives an int below, at or above 0, not {compared.type or 'null'}")
