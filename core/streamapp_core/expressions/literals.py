@@ -19,8 +19,11 @@ from streamapp_core.schema import (
     TIMESTAMP_NTZ,
     DataType,
     SchemaError,
+    TypeKind,
     parse_type,
 )
+
+_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.BIGINT: 64}
 
 
 def literal(node: exp.Expr) -> Value:
@@ -61,6 +64,29 @@ def number(written: str) -> Value:
     scale = -int(exponent)
     data_type = decimal(max(len(digits), scale), scale)
     return Value(data_type, cast(text(written), data_type), number, simple=True)
+
+
+def suffixed(node: exp.Expr, sign: str = "") -> Value | None:
+    """Type a whole number with a suffix for its type, such as `12L`; None of other nodes.
+
+    The parser makes a cast of it. What was written is longer than the number then.
+
+    Raises:
+        Refusal: The type can't hold it.
+    """
+    written = node.this
+    if not isinstance(node, exp.TryCast) or not isinstance(written, exp.Literal) or not written.this.isdecimal():
+        return None
+    if written.meta.get("end", 0) - written.meta.get("start", 0) < len(written.this):
+        return None
+    target = cast_target(node.args["to"])
+    if target.kind not in _BITS:
+        return None
+    whole, most = int(f"{sign}{written.this}"), 1 << _BITS[target.kind] - 1
+    if not -most <= whole < most:
+        raise invalid(f"the number {sign}{written.this} is no {target}")
+    known = None if target.kind is TypeKind.TINYINT else whole  # beside a decimal Spark takes it for any tinyint
+    return Value(target, cast(text(str(whole)), target), known, simple=True)
 
 
 def cast_target(node: exp.DataType) -> DataType:

@@ -19,7 +19,7 @@ from streamapp_core.expressions.functions.interval_functions import moved_by_amo
 from streamapp_core.expressions.functions.strings import concatenation, matches
 from streamapp_core.expressions.functions.text_parts import like_whatever_case, trimmed
 from streamapp_core.expressions.interval_literals import interval_literal
-from streamapp_core.expressions.literals import cast_target, check_moment, literal, number
+from streamapp_core.expressions.literals import cast_target, check_moment, literal, number, suffixed
 from streamapp_core.expressions.tried_casts import tried
 from streamapp_core.expressions.typed_sql import Value, text
 from streamapp_core.schema import BINARY, STRING
@@ -198,7 +198,7 @@ def _between(checker: NodeChecker, node: exp.Expr) -> Value | None:
 def _negative(checker: NodeChecker, node: exp.Expr) -> Value | None:
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
         return number(f"-{node.this.this}")
-    return checker.parts(time_arithmetic.opposite, node.this)
+    return suffixed(node.this, "-") or checker.parts(time_arithmetic.opposite, node.this)
 
 
 def _case(checker: NodeChecker, node: exp.Expr) -> Value | None:
@@ -230,6 +230,8 @@ def _field(checker: NodeChecker, node: exp.Expr) -> Value | None:
 
 
 def _cast(checker: NodeChecker, node: exp.Expr) -> Value | None:
+    if (whole := suffixed(node)) is not None:
+        return whole
     target = cast_target(node.args["to"])
     # date '...' and timestamp '...'; what is written as a cast comes as TryCast, but behind a path into a variant
     if type(node) is exp.Cast and not isinstance(node.this, exp.JSONExtract):
