@@ -114,15 +114,6 @@ class FileSystem(TypedDict):
     """The folder below which the streams' names are paths; on a laptop relative to the app's file."""
 
 
-class FolderSystem(TypedDict):
-    """A folder with inputs whose files become more while the app runs."""
-
-    path: str
-    """The folder below which the streams' names are paths; on a laptop relative to the app's file."""
-    journal: NotRequired[str | None]
-    """The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."""
-
-
 class FunctionSpec(TypedDict):
     """A Python function from values of a row to one value, which expressions call by its name in `functions`."""
 
@@ -328,6 +319,17 @@ class DeltaSystem(TypedDict):
     """The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."""
     commit_every: NotRequired[str]
     """How often committed rows are added to the tables that are written, each time as a version."""
+
+
+class FolderSystem(TypedDict):
+    """A folder with inputs whose files become more while the app runs."""
+
+    path: str
+    """The folder below which the streams' names are paths, on a laptop relative to the app's file; or
+    `s3://bucket/folder`."""
+    store: NotRequired[ObjectStore | None]
+    journal: NotRequired[str | None]
+    """The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."""
 
 
 class TableSpec(TypedDict):

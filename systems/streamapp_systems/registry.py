@@ -204,9 +204,7 @@ class LocalSystems:
         if found is None:
             return None
         journals = None if found.journal is None else self.folder / found.journal
-        if system.folder is not None:
-            return growing_folders(self.folder / found.path, journals)
-        return growing_tables(self.place(system), journals)
+        return (growing_folders if system.delta is None else growing_tables)(self.place(system), journals)
 
     def _log_path(self, name: str, system: SystemSpec) -> Path:
         if system.log is not None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
-from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.spec.systems import DeltaSystem, FolderSystem, SystemSpec
 from streamapp_core.storage_urls import StorageUrl, parse_storage_url, plain_key
 
 
@@ -18,14 +18,15 @@ def check_stores(graph: Graph) -> Iterator[Problem]:
             yield _problem(f"{place}.journal", "a journal is a file that is locked: name a folder of a disk or volume")
         if url is None:
             yield from _check_folder(name, system, place)
-        elif system.delta is None:
+        elif grows is None:
             yield _problem(
                 f"{place}.path",
                 f"`{system.path}` is in a store of objects, where tables of Delta are read and written (a system "
-                f"`delta`), and no system `{system.kind}`: name a folder of a disk or volume",
+                f"`delta`) and folders are read (`folder`), and no system `{system.kind}`: name a folder of a disk or "
+                "volume",
             )
         else:
-            yield from _check_url(graph, name, url, place)
+            yield from _check_url(graph, name, url, grows, place)
 
 
 def _check_folder(name: str, system: SystemSpec, place: str) -> Iterator[Problem]:
@@ -38,7 +39,9 @@ def _check_folder(name: str, system: SystemSpec, place: str) -> Iterator[Problem
         )
 
 
-def _check_url(graph: Graph, name: str, url: StorageUrl, place: str) -> Iterator[Problem]:
+def _check_url(
+    graph: Graph, name: str, url: StorageUrl, grows: FolderSystem | DeltaSystem, place: str
+) -> Iterator[Problem]:
     if url.problem is not None:
         yield _problem(f"{place}.path", url.problem)
     streams = {stream: spec for stream, spec in graph.spec.streams.items() if spec.system == name}
@@ -49,9 +52,8 @@ def _check_url(graph: Graph, name: str, url: StorageUrl, place: str) -> Iterator
                 f"spec.streams.{stream}.name",
                 f"`{address}` is below `{graph.spec.systems[name].path}`, where paths have no `.`, `..` or empty parts",
             )
-    delta = graph.spec.systems[name].delta
     read = next((stream for stream in streams if stream not in graph.senders), None)
-    if delta is not None and delta.journal is None and read is not None:
+    if grows.journal is None and read is not None:
         yield _problem(
             f"{place}.journal",
             f"`{read}` is read from a store of objects, where a journal can't be locked: name a folder of a disk, or "

@@ -124,9 +124,11 @@ class FolderSystem(SpecModel):
     path: Annotated[
         Text,
         Field(
-            description="The folder below which the streams' names are paths; on a laptop relative to the app's file."
+            description="The folder below which the streams' names are paths, on a laptop relative to the app's file; "
+            "or `s3://bucket/folder`."
         ),
     ]
+    store: ObjectStore | None = None
     journal: Annotated[
         Text | None,
         Field(
@@ -193,7 +195,8 @@ class SystemSpec(SpecModel):
     @property
     def store(self) -> ObjectStore | None:
         """The way to the store that the system's path names, where the spec says it."""
-        return None if self.delta is None else self.delta.store
+        grows = self.folder or self.delta
+        return None if grows is None else grows.store
 
     @property
     def path(self) -> str | None:

@@ -2,8 +2,8 @@
 
 import glob
 import re
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
 
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.file.column_folders import FolderColumns
@@ -30,7 +30,7 @@ def partition_files(root: Path, stream: StreamDescriptor, *, compressed: bool = 
     of folders and patterns. Where folders are columns, all that is below the folder counts. With `compressed`, folders
     also have compressed files of text.
     """
-    ends = (*endings(stream), *(_compressed_endings(stream) if compressed else ()))
+    ends = all_endings(stream) if compressed else endings(stream)
     place = root / stream.address
     if place.is_file():
         return (place,)
@@ -41,13 +41,21 @@ def partition_files(root: Path, stream: StreamDescriptor, *, compressed: bool = 
         base, names = place, [path.name for path in place.iterdir() if path.name.endswith(ends)]
     else:
         base, names = root, glob.glob(stream.address, root_dir=root, recursive=True)  # noqa: PTH207 - takes absolute patterns
-    written = Path(stream.address).parts
+    return tuple(path for name in shown_names(names, stream) if (path := base / name).is_file())
+
+
+def shown_names(names: Iterable[str], stream: StreamDescriptor) -> list[str]:
+    """Return the names of files that a stream is made of, each once, in natural order, without what is hidden.
+
+    `glob` finds a file several times where several `**` of a pattern can stand for its folders.
+    """
+    written = PurePosixPath(stream.address).parts
 
     def hidden(part: str) -> bool:
         return part.startswith((".", "_")) and not (stream.folder_columns and "=" in part)
 
-    shown = [name for name in names if not any(hidden(part) and part not in written for part in Path(name).parts)]
-    return tuple(path for name in sorted(shown, key=_natural) if (path := base / name).is_file())
+    shown = {name for name in names if not any(hidden(p) and p not in written for p in PurePosixPath(name).parts)}
+    return sorted(shown, key=_natural)
 
 
 def part_ending(stream: StreamDescriptor) -> str:
@@ -67,10 +75,11 @@ def endings(stream: StreamDescriptor) -> tuple[str, ...]:
     return found
 
 
-def _compressed_endings(stream: StreamDescriptor) -> list[str]:
-    if stream.format is StreamFormat.PARQUET:
-        return []
-    return [ending + compression for ending in endings(stream) for compression in COMPRESSIONS]
+def all_endings(stream: StreamDescriptor) -> tuple[str, ...]:
+    """Return the endings of a stream's files, and those of compressed ones; see `endings`."""
+    plain = endings(stream)
+    compressions = () if stream.format is StreamFormat.PARQUET else COMPRESSIONS
+    return (*plain, *(ending + compression for ending in plain for compression in compressions))
 
 
 def file_format(stream: StreamDescriptor) -> FileFormat:

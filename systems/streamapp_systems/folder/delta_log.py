@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamapp_systems.file.parquet_format import opened_parquet
-from streamapp_systems.objects import ObjectPath, ObjectStat, Place
+from streamapp_systems.objects import ObjectPath, Place
 from streamapp_systems.protocols import StreamSystemError
 
 LOG = "_delta_log"
@@ -72,15 +72,11 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitStat:
-    """The file of a commit, from outside: commits never change, so another one is of another table.
-
-    `tag` is that of an object's content.
-    """
+    """The file of a commit, from outside: commits never change, so another one is of another table."""
 
     version: int
     size: int
     modified: int
-    tag: str
 
 
 class DeltaLog:
@@ -134,8 +130,7 @@ class DeltaLog:
             found = self._path_of(version).stat()
         except OSError:
             return None
-        tag = found.tag if isinstance(found, ObjectStat) else ""
-        return CommitStat(version=version, size=found.st_size, modified=found.st_mtime_ns, tag=tag)
+        return CommitStat(version=version, size=found.st_size, modified=found.st_mtime_ns)
 
     def _path_of(self, version: int) -> Place:
         return self._log / f"{version:020}.json"

@@ -8,10 +8,11 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.file.file_chunks import FileFormat
 from streamapp_systems.file.file_cursor import FileCursor, PartitionFile
 from streamapp_systems.folder.file_journal import JournalFile, SeenFile
-from streamapp_systems.objects import Place
+from streamapp_systems.objects import ObjectPath, Place
 from streamapp_systems.protocols import BadRecord, FetchedBatch, StreamSystemError
 
 _MAXIMUM_BYTES = 16 << 20
+_PUT_BACK = "Put the old file back with its modification time, and add rows in new files; or: "
 
 FindFile = Callable[[int], JournalFile | None]
 """Finds the file that has the record of an offset."""
@@ -140,7 +141,6 @@ class FileChain:
         if found.st_size != seen.size or seen.modified not in (None, found.st_mtime_ns):
             raise StreamSystemError(
                 f"{self.ssp}, offset {self.offset}: {path} has changed since it was first seen, when it had "
-                f"{seen.size} bytes (now {found.st_size}): its rows would be others than those that were "
-                "counted. Put the old file back with its modification time, and add rows in new files; or begin a new "
-                "run after its journal is removed"
+                f"{seen.size} bytes (now {found.st_size}): its rows would be others than those that were counted. "
+                f"{'' if isinstance(path, ObjectPath) else _PUT_BACK}Remove the journal and begin a new run"
             )

@@ -33,6 +33,11 @@ class GrowingFiles(Protocol):
         """Whether files whose rows may still be read are never deleted, so that a new run needs all of them."""
         ...
 
+    @property
+    def pause(self) -> float:
+        """The seconds that the next look should wait, for what one costs."""
+        ...
+
     def check_place(self) -> None:
         """Check that there is a place where files may come.
 

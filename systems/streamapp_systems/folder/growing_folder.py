@@ -1,9 +1,9 @@
-"""The files of a folder that become more: which of them are complete, and in which partitions they are."""
+"""The files of a folder or a store that become more: which of them are complete, and in which partitions they are."""
 
 import json
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -15,9 +15,10 @@ from streamapp_systems.file.compressed_files import COMPRESSIONS
 from streamapp_systems.file.file_chunks import FileFormat
 from streamapp_systems.file.file_versions import relative_name
 from streamapp_systems.file.partition_files import file_format, partition_files
+from streamapp_systems.file.stored_files import is_pattern, stored_files
 from streamapp_systems.folder.file_journal import FileJournal, SeenFile
 from streamapp_systems.folder.growing_files import OpenStreams
-from streamapp_systems.objects import Place
+from streamapp_systems.objects import ObjectChanged, ObjectPath, Place
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 JOURNALS = "_streamapp"
@@ -27,7 +28,8 @@ REST_SECONDS = 2.0
 _UNFINISHED = ".tmp"
 _GROUP = 256
 """Files that are appended to the journal together."""
-_PATTERN = frozenset("*?[")
+_LISTED = 1_000
+"""Objects that a store lists by one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +42,16 @@ class _Waiting:
 class GrowingFolder:
     """The files of a folder or pattern as `GrowingFiles`. `clock` gives seconds, `wall_clock` nanoseconds since 1970.
 
-    A file is complete once it has not changed for `REST_SECONDS`, by its modification time or as far as was seen here.
+    A file is complete once it has not changed for `REST_SECONDS`, by its modification time or as far as was seen here;
+    an object always is. Objects are listed once a second for each request that it takes, and a look that has to end
+    early is gone on with before they are listed again.
     """
 
     keeps_files = False
 
     def __init__(
         self,
-        root: Path,
+        root: Place,
         journals: Path,
         descriptor: StreamDescriptor,
         *,
@@ -63,12 +67,26 @@ class GrowingFolder:
         """Size and modification time of the files that the journal has, by name."""
         self._last = 0
         self._waiting: dict[str, _Waiting] = {}
+        self._requests = 0
+        """How many requests the last listing of objects took."""
+        self._left: Sequence[tuple[str, Place]] = ()
+        """The objects of that listing that no look has come to."""
+
+    @property
+    def pause(self) -> float:
+        """See `GrowingFiles.pause`."""
+        return 0.0 if self._left else float(self._requests)
 
     @property
     def layout(self) -> str:
-        """The format of its files, and what says which lines of CSV are records."""
+        """The format of its files, what says which lines of CSV are records, and the place of objects.
+
+        The journal of objects is not in their folder, and could be given to those of another one.
+        """
         stream = self.descriptor
         parts: dict[str, object] = {"format": stream.format.value}
+        if isinstance(self._root, ObjectPath):
+            parts["path"] = str(self._root)
         if stream.format is StreamFormat.CSV:
             parts |= {"csv.header": stream.csv.header, "csv.delimiter": stream.csv.delimiter}
         return json.dumps(parts)
@@ -76,8 +94,13 @@ class GrowingFolder:
     def check_place(self) -> None:
         """See `GrowingFiles.check_place`."""
         address = self.descriptor.address
-        place = self._root if _PATTERN & set(address) else self._root / address
-        if not place.is_dir():
+        place = self._root if is_pattern(address) else self._root / address
+        if isinstance(place, ObjectPath):
+            if not place.is_dir() and place.key and place.exists():
+                raise StreamSystemError(
+                    f"stream {self.descriptor.name}: {place} is an object: name the folder it is in"
+                )
+        elif not place.is_dir():
             raise StreamSystemError(
                 f"stream {self.descriptor.name}: there is no folder {place}. Make it (its files may come later), or "
                 "correct the path"
@@ -88,10 +111,11 @@ class GrowingFolder:
         wanted = frozenset(partitions)
         self._last, seen = journal.seen(self._last)
         self._known.update((file.name, (file.size, file.modified)) for file in seen)
-        self.check_place()
-        incomplete: set[int] = set()
+        # What came since the objects that are left were listed is not among them.
+        incomplete = set(wanted) if self._left else set()
+        files, self._left = iter(self._left or self._files()), ()
         found: dict[int, list[SeenFile]] = {}
-        for name, path in self._files():
+        for name, path in files:
             partition = file_partition(name, journal.partitions)
             if partition not in wanted:
                 continue
@@ -109,11 +133,12 @@ class GrowingFolder:
                 found = {}
             if stopping():
                 incomplete |= wanted
+                self._left = tuple(files) if isinstance(self._root, ObjectPath) else ()
                 break
         journal.append(found)
         return frozenset(incomplete)
 
-    def path(self, name: str) -> Path:
+    def path(self, name: str) -> Place:
         """See `GrowingFiles.path`."""
         return self._root / name
 
@@ -121,13 +146,19 @@ class GrowingFolder:
         """See `GrowingFiles.format`."""
         return file_format(self.descriptor)
 
-    def _files(self) -> Iterator[tuple[str, Path]]:
-        for path in partition_files(self._root, self.descriptor, compressed=True):
-            name = relative_name(self._root, path)
-            if not name.endswith(_UNFINISHED):
-                yield name, path
+    def _files(self) -> Iterator[tuple[str, Place]]:
+        root, named = self._root, list[tuple[str, Place]]()
+        if isinstance(root, ObjectPath):
+            objects, listed = stored_files(root, self.descriptor)
+            self._requests = 1 + listed // _LISTED
+            named += ((path.relative_to(root), path) for path in objects)
+        else:
+            self.check_place()
+            files = partition_files(root, self.descriptor, compressed=True)
+            named += ((relative_name(root, path), path) for path in files)
+        return ((name, path) for name, path in named if not name.endswith(_UNFINISHED))
 
-    def _check_unchanged(self, name: str, path: Path) -> None:
+    def _check_unchanged(self, name: str, path: Place) -> None:
         """Check that a file of the journal, perhaps one that was read long ago, has got no other rows."""
         try:
             found = path.stat()
@@ -135,13 +166,18 @@ class GrowingFolder:
             return
         size, modified = self._known[name]
         if (found.st_size, found.st_mtime_ns) != (size, modified):
+            back = "Put the old file back with its modification time, or take the file away if its rows were read"
+            if isinstance(path, ObjectPath):
+                back = (
+                    "Remove the journal and begin a new run, or take the object away if rows of the old one were read"
+                )
             raise StreamSystemError(
                 f"stream {self.descriptor.name}: {path} has changed since it was first seen, when it had {size} bytes "
-                f"(now {found.st_size}): rows that it got since would not be read. Put the old file back with its "
-                "modification time, or take the file away if its rows were read, and put new rows into new files"
+                f"(now {found.st_size}): rows that it got since would not be read. {back}, and put new rows into new "
+                "files"
             )
 
-    def _check_not_read(self, name: str, path: Path) -> None:
+    def _check_not_read(self, name: str, path: Place) -> None:
         """Check that a new file is not one of the journal that was compressed since, as those who rotate files do."""
         plain = name.removesuffix(path.suffix) if path.suffix in COMPRESSIONS else name
         if plain in self._known:
@@ -151,15 +187,15 @@ class GrowingFolder:
                 "rows are new"
             )
 
-    def _count(self, name: str, path: Path) -> SeenFile | None:
+    def _count(self, name: str, path: Place) -> SeenFile | None:
         """Return a file with its number of records; None if it is not complete, or is gone."""
         try:
             before = path.stat()
-            if not self._rests(name, before.st_size, before.st_mtime_ns):
+            if isinstance(path, Path) and not self._rests(name, before.st_size, before.st_mtime_ns):
                 return None
             records = self.format().count(path)
             after = path.stat()
-        except FileNotFoundError:
+        except (FileNotFoundError, ObjectChanged):
             self._waiting.pop(name, None)
             return None
         except (OSError, ValueError, pa.ArrowException) as error:
@@ -183,9 +219,14 @@ class GrowingFolder:
         return now - earlier.since >= REST_SECONDS
 
 
-def growing_folders(root: Path, journals: Path | None) -> OpenStreams:
-    """Return what opens the streams of a folder; `journals` is the folder of their journals, if not below it."""
-    return lambda descriptor: GrowingFolder(root, journals_of(root, journals), descriptor)
+def growing_folders(root: Place, journals: Path | None) -> OpenStreams:
+    """Return what opens the streams of a folder; `journals` is the folder of their journals, if not below it.
+
+    Raises:
+        StreamSystemError: the folder is in a store of objects, and there is none.
+    """
+    folder = journals_of(root, journals)
+    return lambda descriptor: GrowingFolder(root, folder, descriptor)
 
 
 def journals_of(root: Place, journals: Path | None) -> Path:

@@ -28,6 +28,7 @@ class GrowingTable:
     """
 
     keeps_files = True
+    pause = 0.0
 
     def __init__(self, root: Place, journals: Path, descriptor: StreamDescriptor) -> None:
         self.descriptor = descriptor

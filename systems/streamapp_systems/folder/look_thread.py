@@ -60,7 +60,8 @@ class LookThread:
             now = self._clock()
             self._ends, self._incomplete = running.result()
             taken = now - self._began_at
-            self._due = now if taken >= _BUDGET else now + max(INTERVAL, taken)
+            interval = 0.0 if taken >= _BUDGET else max(INTERVAL, taken)
+            self._due = now + max(interval, *(stream.pause for stream, _ in self._streams.values()))
         if self._streams and self._running is None and (self._wanted > self._begun or self._clock() >= self._due):
             self._begun += 1
             self._began_at = self._clock()

@@ -3,11 +3,12 @@
 from streamapp_systems.objects.files_made import FilesMade
 from streamapp_systems.objects.object_path import ObjectPath, ObjectStat, Place
 from streamapp_systems.objects.object_store import ObjectBucket, check_conditional_writes, open_place
-from streamapp_systems.objects.store_errors import explained_store_error
+from streamapp_systems.objects.store_errors import ObjectChanged, explained_store_error
 
 __all__ = [
     "FilesMade",
     "ObjectBucket",
+    "ObjectChanged",
     "ObjectPath",
     "ObjectStat",
     "Place",

@@ -1,6 +1,7 @@
 """Objects of a bucket by their keys, with the methods of `pathlib.Path` that folders and tables are read by."""
 
 import io
+import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -9,9 +10,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, cast
 
 if TYPE_CHECKING:
+    from obstore import ObjectMeta
     from obstore.store import S3Store
 
 _BUFFER = 1 << 20
+_SECOND = 1_000_000_000
 _PARTS_AT_ONCE = 4
 """Parts of 5 MB of a large object that are written side by side: each has half a minute, also on a slow line."""
 
@@ -51,11 +54,22 @@ class Bucket(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ObjectStat:
-    """An object from outside: its bytes, when it was written (ns since 1970), and the tag of its content."""
+    """An object from outside: its bytes, when it was written (ns since 1970), and the tag of its content.
+
+    Stores have the seconds of the time; below them are digits of the tag, so that one of the same second differs.
+    """
 
     st_size: int
     st_mtime_ns: int
     tag: str
+
+    @staticmethod
+    def of(found: "ObjectMeta") -> "ObjectStat":
+        """Return what a library says of an object."""
+        tag = found["e_tag"] or ""
+        seconds = int(found["last_modified"].timestamp())
+        below = zlib.crc32(tag.encode()) % _SECOND
+        return ObjectStat(st_size=found["size"], st_mtime_ns=seconds * _SECOND + below, tag=tag)
 
 
 class ObjectPath:
@@ -65,10 +79,12 @@ class ObjectPath:
     what `Bucket.explained` says.
     """
 
-    def __init__(self, bucket: Bucket, key: str) -> None:
-        """Look at nothing yet."""
+    def __init__(self, bucket: Bucket, key: str, found: ObjectStat | None = None) -> None:
+        """Look at nothing yet; `found` is what has been found of the object."""
         self.bucket = bucket
         self.key = key
+        if found is not None:
+            self._stat = found
 
     def __truediv__(self, name: str) -> "ObjectPath":
         return ObjectPath(self.bucket, "/".join(part for part in (*self.key.split("/"), *name.split("/")) if part))
@@ -116,9 +132,7 @@ class ObjectPath:
     @cached_property
     def _stat(self) -> ObjectStat:
         with self.bucket.explained(str(self)):
-            found = self.bucket.objects.head(self.key)
-        modified = int(found["last_modified"].timestamp()) * 1_000_000_000
-        return ObjectStat(st_size=found["size"], st_mtime_ns=modified, tag=found["e_tag"] or "")
+            return ObjectStat.of(self.bucket.objects.head(self.key))
 
     def exists(self) -> bool:
         """Return whether there is such an object now."""
@@ -144,6 +158,20 @@ class ObjectPath:
             found = self.bucket.objects.list_with_delimiter(self.key or None)
         for key in (*found["common_prefixes"], *(each["path"] for each in found["objects"])):
             yield ObjectPath(self.bucket, key)
+
+    def objects(self, *, below: bool) -> list["ObjectPath"]:
+        """List the objects in the folder, `below` those in its folders, too, with what is found of each.
+
+        1,000 of them are a request.
+        """
+        store, prefix = self.bucket.objects, self.key or None
+        with self.bucket.explained(str(self)):
+            chunks = store.list(prefix) if below else [store.list_with_delimiter(prefix)["objects"]]
+            return [ObjectPath(self.bucket, each["path"], ObjectStat.of(each)) for chunk in chunks for each in chunk]
+
+    def relative_to(self, folder: "ObjectPath") -> str:
+        """Return the part of the key that follows that of a folder that the object is below."""
+        return self.key.removeprefix(f"{folder.key}/") if folder.key else self.key
 
     def read_bytes(self) -> bytes:
         """Read the object as it is now.

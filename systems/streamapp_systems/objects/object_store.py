@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from streamapp_core.spec.systems import ObjectStore
 from streamapp_core.storage_urls import StorageUrl, parse_storage_url
 from streamapp_systems.objects.object_path import ObjectPath, Place
-from streamapp_systems.objects.store_errors import explained_store_error
+from streamapp_systems.objects.store_errors import ObjectChanged, explained_store_error
 from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.secret_reader import SecretReader
 
@@ -107,7 +107,7 @@ class ObjectBucket:
         try:
             yield
         except PreconditionError as error:
-            raise StreamSystemError(f"{place} has changed while it was read: another object was put there") from error
+            raise ObjectChanged(f"{place} has changed while it was read: another object was put there") from error
         except FileNotFoundError as error:
             if "<Code>NoSuchKey" in str(error) or "<Code>" not in str(error):
                 raise FileNotFoundError(f"{place} is not there") from error

@@ -43,6 +43,10 @@ _NOT_FOUND = 404
 _LONGEST = 500
 
 
+class ObjectChanged(StreamSystemError):  # noqa: N818 - what happened to the object
+    """Another object was put where one is being read. Look again, or take it away."""
+
+
 def explained_store_error(place: str, where: str, error: Exception) -> StreamSystemError:
     """Return what a library's error about an object means; `where` is the address of its store.
 

@@ -61,14 +61,16 @@ def test_a_name_that_no_key_has_is_refused(name):
     assert place == "streams.rows.name"
 
 
-def test_only_tables_of_delta_are_in_stores():
-    assert [place for place, _ in found("folder", path="s3://a-bucket")] == ["systems.lake.folder.path"]
+def test_only_tables_of_delta_and_folders_that_are_read_are_in_stores():
+    assert found("folder", "2024/**/*.json", path="s3://a-bucket", journal="journal", store={"region": "eu-1"}) == []
+    assert [place for place, _ in found("folder", path="s3://a-bucket")] == ["systems.lake.folder.journal"]
     assert "systems.lake.file.path" in [place for place, _ in found("file", path="s3://a-bucket")]
     assert [place for place, _ in found("log", path="s3://a-bucket/log")] == ["systems.lake.log.path"]
 
 
 def test_what_a_store_alone_has_is_refused_elsewhere():
-    assert [place for place, _ in found("delta", path="lake", store={})] == ["systems.lake.delta.store"]
+    for kind in ("delta", "folder"):
+        assert [place for place, _ in found(kind, path="lake", store={})] == [f"systems.lake.{kind}.store"]
     assert [place for place, _ in found("delta", path="lake", journal="s3://a-bucket")] == [
         "systems.lake.delta.journal"
     ]

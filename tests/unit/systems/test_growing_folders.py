@@ -1,119 +1,40 @@
 """Folders whose files become more: the same rows at the same offsets, whoever reads, and no half files."""
 
-import gzip
 import os
-import zlib
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamapp_core.schema import parse_schema
 from streamapp_core.spec.streams import CsvOptions, StreamFormat
-from streamapp_core.ssp import Ssp
-from streamapp_systems.folder import FolderAdmin, FolderConsumer, GrowingFolder, growing_folders
+from streamapp_systems.folder import FolderConsumer, GrowingFolder, growing_folders
 from streamapp_systems.folder.file_journal import FileJournal, SeenFile, make_journal
 from streamapp_systems.protocols import BadRecord, StreamDescriptor, StreamSystemError
-
-COLUMNS = parse_schema("k int")
-CSV = StreamDescriptor(name="s", system="land", address="in", format=StreamFormat.CSV, schema=COLUMNS)
-JSON = StreamDescriptor(name="s", system="land", address="in", format=StreamFormat.JSON, schema=COLUMNS)
-PARQUET = StreamDescriptor(name="s", system="land", address="in", format=StreamFormat.PARQUET, schema=COLUMNS)
-YEAR_2020 = 1_577_836_800
-"""Seconds: what has not changed since is complete."""
-
-
-def ssp(partition: int) -> Ssp:
-    return Ssp("land", "s", partition)
-
-
-def publish(root: Path, name: str, values: list[int], modified: int = YEAR_2020) -> Path:
-    path = root / "in" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    csv = "".join(f"{line}\n" for line in ["k", *values]).encode()
-    lines = "".join(f'{{"k":{value}}}\n' for value in values).encode()
-    if name.endswith(".parquet"):
-        pq.write_table(pa.table({"k": pa.array(values, pa.int32())}), path)
-    else:
-        content = csv if ".csv" in name else lines
-        compressed = {".gz": gzip.compress, ".zst": lambda data: pa.compress(data, codec="zstd", asbytes=True)}
-        path.write_bytes(compressed.get(path.suffix, bytes)(content))
-    os.utime(path, (modified, modified))
-    return path
-
-
-def admin(root: Path) -> FolderAdmin:
-    return FolderAdmin(growing_folders(root, None))
-
-
-def created(root: Path, stream: StreamDescriptor, partitions: int) -> None:
-    (root / "in").mkdir(parents=True, exist_ok=True)
-    admin(root).create({stream: partitions})
-
-
-def read(root: Path, stream: StreamDescriptor, starts: dict[Ssp, int], limit: int = 7) -> dict[Ssp, list[object]]:
-    """Read partitions from these offsets to the ends that a look finds."""
-    values: dict[Ssp, list[object]] = {ssp: [] for ssp in starts}
-    with closing(FolderConsumer(growing_folders(root, None), [stream])) as consumer:
-        consumer.assign(starts, {})
-        asked = consumer.ask_ends(list(starts))
-        while not all((asked.poll() or {ssp(0): False}).values()):
-            for batch in consumer.poll(list(starts), limit, 0.05):
-                assert batch.offset == starts[batch.ssp] + len(values[batch.ssp])
-                assert batch.rows is not None
-                assert not batch.ended
-                assert batch.next_offset == batch.offset + batch.rows.num_rows
-                values[batch.ssp] += batch.rows["k"].to_pylist()
-    return values
+from support.growing_folders import (
+    COLUMNS,
+    CSV,
+    JSON,
+    PARQUET,
+    YEAR_2020,
+    admin,
+    arrive_and_read,
+    created,
+    publish,
+    read,
+    ssp,
+)
 
 
 @settings(max_examples=40)
 @given(st.data())
 def test_every_row_is_found_once_and_always_at_its_offset(data: st.DataObject) -> None:
-    stream, endings = data.draw(
-        st.sampled_from(
-            [
-                (CSV, [".csv", ".csv.gz", ".csv.zst"]),
-                (JSON, [".json", ".jsonl", ".ndjson.gz", ".json.zst"]),
-                (PARQUET, [".parquet"]),
-            ]
-        )
-    )
-    partitions = data.draw(st.integers(1, 3))
-    arrivals = data.draw(
-        st.lists(
-            st.dictionaries(st.integers(0, 30), st.tuples(st.integers(0, 20), st.sampled_from(endings)), max_size=4),
-            min_size=1,
-            max_size=4,
-        )
-    )
     with TemporaryDirectory() as folder:
-        root = Path(folder)
-        created(root, stream, partitions)
-        known: dict[Ssp, list[object]] = {ssp(number): [] for number in range(partitions)}
-        written: dict[str, list[int]] = {}
-        for count, arrival in enumerate(arrivals):
-            for number, (rows, ending) in arrival.items():
-                name = f"{number}-{count}{ending}"
-                written[name] = [count * 10_000 + number * 100 + row for row in range(rows)]
-                publish(root, name, written[name])
-            starts = {place: data.draw(st.integers(0, len(values))) for place, values in known.items()}
-            found = read(root, stream, starts, limit=data.draw(st.integers(1, 50)))
-            for place, start in starts.items():
-                assert found[place][: len(known[place]) - start] == known[place][start:]
-                known[place] = known[place][:start] + found[place]
-            assert admin(root).end_offsets([stream]) == {place: len(values) for place, values in known.items()}
-        for number in range(partitions):
-            own = {
-                name: rows for name, rows in written.items() if zlib.crc32(f"in/{name}".encode()) % partitions == number
-            }
-            assert sorted(known[ssp(number)]) == sorted(row for rows in own.values() for row in rows)
+        arrive_and_read(Path(folder), data)
 
 
 def test_files_follow_each_other_as_they_were_first_seen_and_at_first_by_name(tmp_path: Path) -> None:
