@@ -39,7 +39,9 @@ class ListedBucket:
         """Give the objects in a folder."""
         (below,) = self.list(prefix)
         depth = 0 if prefix is None else prefix.count("/") + 1
-        return {"objects": [found for found in below if str(found["path"]).count("/") == depth]}
+        deeper = {str(found["path"]).split("/")[depth] for found in below if str(found["path"]).count("/") > depth}
+        objects = [found for found in below if str(found["path"]).count("/") == depth]
+        return {"objects": objects, "common_prefixes": [{"path": name} for name in sorted(deeper)]}
 
     @staticmethod
     def stat(found: Found) -> ObjectStat:

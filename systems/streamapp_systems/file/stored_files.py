@@ -18,20 +18,21 @@ def is_pattern(address: str) -> bool:
 
 
 def stored_files(root: ObjectPath, stream: StreamDescriptor) -> tuple[list[ObjectPath], int]:
-    """List the objects of a stream as `partition_files` does files, compressed ones too, and count all that are listed.
+    """List the objects of a stream as `partition_files` does files, compressed ones too, and count what is listed.
 
     Only what is below the folder that the address begins with is listed.
     """
     if is_pattern(stream.address):
         pattern = stream.address.split("/")
         base = root
-        listed = (root / "/".join(takewhile(lambda part: not is_pattern(part), pattern))).objects(below=True)
+        folder = root / "/".join(takewhile(lambda part: not is_pattern(part), pattern))
+        listed, count = folder.objects(below=True)
         found = {name: path for path in listed if matches((name := path.relative_to(root)).split("/"), pattern)}
     else:
         base = root / stream.address
-        listed, ends = base.objects(below=bool(stream.folder_columns)), all_endings(stream)
+        (listed, count), ends = base.objects(below=bool(stream.folder_columns)), all_endings(stream)
         found = {path.relative_to(base): path for path in listed if path.key.endswith(ends)}
-    return [found[name] for name in shown_names(found, stream)], len(listed)
+    return [found[name] for name in shown_names(found, stream)], count
 
 
 def matches(name: Sequence[str], pattern: Sequence[str]) -> bool:

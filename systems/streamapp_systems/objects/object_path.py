@@ -159,15 +159,19 @@ class ObjectPath:
         for key in (*found["common_prefixes"], *(each["path"] for each in found["objects"])):
             yield ObjectPath(self.bucket, key)
 
-    def objects(self, *, below: bool) -> list["ObjectPath"]:
+    def objects(self, *, below: bool) -> tuple[list["ObjectPath"], int]:
         """List the objects in the folder, `below` those in its folders, too, with what is found of each.
 
-        1,000 of them are a request.
+        Return also how many names were listed, with those of folders: 1,000 of them are a request.
         """
         store, prefix = self.bucket.objects, self.key or None
         with self.bucket.explained(str(self)):
-            chunks = store.list(prefix) if below else [store.list_with_delimiter(prefix)["objects"]]
-            return [ObjectPath(self.bucket, each["path"], ObjectStat.of(each)) for chunk in chunks for each in chunk]
+            if below:
+                found, folders = [each for chunk in store.list(prefix) for each in chunk], 0
+            else:
+                listed = store.list_with_delimiter(prefix)
+                found, folders = list(listed["objects"]), len(listed["common_prefixes"])
+        return [ObjectPath(self.bucket, each["path"], ObjectStat.of(each)) for each in found], len(found) + folders
 
     def relative_to(self, folder: "ObjectPath") -> str:
         """Return the part of the key that follows that of a folder that the object is below."""

@@ -53,6 +53,7 @@ def test_only_the_folder_that_a_pattern_begins_with_is_listed():
     place = listed("root/in/2024/1.csv", "root/in/2025/1.csv", "root/other/1.csv")
     found, count = stored_files(place, replace(CSV, address="in/2024/*.csv"))
     assert ([path.key for path in found], count) == (["root/in/2024/1.csv"], 1)
+    assert stored_files(place, replace(CSV, address="in"))[1] == 2
 
 
 def test_an_object_of_the_same_second_and_size_has_another_time():
