@@ -1,4 +1,4 @@
-"""Many apps at once on a real API server: how long they take, and that nothing is written once they are at rest.
+"""Many apps at once on a real API server: how long they take, that nothing is written once they are at rest, and edits.
 
 For figures, a quiet machine, STREAMAPP_OPERATOR_APPS=1000, STREAMAPP_OPERATOR_IDLE_SECONDS=300; `pytest -s` tells them.
 """
@@ -48,6 +48,24 @@ def test_many_apps_at_once_get_their_drivers_and_then_nothing_is_written(
             record_property(name, value)
         print(f"{APPS} apps in {took:.1f} s, from apply to driver pod:", json.dumps(found))  # noqa: T201
         print("requests per app:", {what: round(count / APPS, 2) for what, count in asked.most_common()})  # noqa: T201
+        print(f"an edit is judged in {judge_edit(shop, namespace, 'app-0'):.2f} s")  # noqa: T201
+        operator.kill()
+        restarted = time.monotonic()
+        operator.start()
+        judge_edit(shop, namespace, "app-1")
+        print(f"the first edit after a restart is judged in {time.monotonic() - restarted:.1f} s")  # noqa: T201
+        assert drivers(core, namespace) == APPS
+
+
+def judge_edit(shop, namespace, name):
+    """Edit an app, and return the seconds until the edit is accepted."""
+    began = time.monotonic()
+    generation = shop.edit(namespace, name, processors={"count": 3})["metadata"]["generation"]
+    accepted = {"type": "Accepted", "status": "True", "observedGeneration": generation}
+    assert eventually(
+        lambda: any(accepted.items() <= c.items() for c in shop.get(namespace, name)["status"]["conditions"]), DEADLINE
+    )
+    return time.monotonic() - began
 
 
 def drivers(core, namespace):

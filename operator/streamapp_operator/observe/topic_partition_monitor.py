@@ -49,7 +49,7 @@ class _TopicCount:
 
 @dataclass(slots=True, kw_only=True)
 class _State:
-    """What is watched and known, with what follows from it, so that no app is looked at for the sake of another.
+    """Watched topics and known counts, with what follows from them, so that no app is looked at for another.
 
     `intervals` are those of all apps, `unknown` the apps with topics without a count, `unstable` says whether any
     count has just changed.
