@@ -11,8 +11,8 @@ class Output(StrEnum):
     MERMAID = "mermaid"
 
 
-class DiffOutput(StrEnum):
-    """Forms of a comparison: for people, for programs."""
+class TableOutput(StrEnum):
+    """Forms of a table: for people, for programs."""
 
     TABLE = "table"
     JSON = "json"

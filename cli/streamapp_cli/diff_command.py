@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from streamapp_cli.app_files import exit_with_error
-from streamapp_cli.command_options import DiffOutput
+from streamapp_cli.command_options import TableOutput
 from streamapp_cli.consoles import new_console
 from streamapp_cli.plan_inputs import ask_counts, read_app, read_counts, read_job_model
 from streamapp_cli.print_problems import print_problems
@@ -27,7 +27,7 @@ _SHOWN_VALUE, _SHOWN_MOVES = 32, 20
 
 
 def diff_apps(
-    old_file: Path, new_file: Path, *, streams: Path | None, previous: Path | None, output: DiffOutput
+    old_file: Path, new_file: Path, *, streams: Path | None, previous: Path | None, output: TableOutput
 ) -> int:
     """Compare the apps of two files, print what the second would do to the first, and return the exit code."""
     old, new = _sound(old_file), read_app(new_file)
@@ -44,7 +44,7 @@ def diff_apps(
         comparison = compare_specs(old, new, counts, active, algorithms=installed_algorithm)
     except ValueError as error:
         exit_with_error(f"{previous or old_file}: {error}")
-    if output is DiffOutput.JSON:
+    if output is TableOutput.JSON:
         print(json.dumps(_document(comparison), indent=2))
     else:
         _print(new_console(), old.metadata.name, comparison)

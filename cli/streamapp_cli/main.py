@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from streamapp_cli.command_options import DiffOutput, Host, Output, RunOutput
+from streamapp_cli.command_options import Host, Output, RunOutput, TableOutput
 from streamapp_cli.runtime_imports import runtime_imports
 from streamapp_cli.signals import quiet_interrupts
 
@@ -137,7 +137,7 @@ def diff(
     streams: Annotated[
         Path | None, typer.Option(help="Partition counts of the streams (JSON), instead of asking.")
     ] = None,
-    output: Annotated[DiffOutput, typer.Option(help="How to print the comparison.")] = DiffOutput.TABLE,
+    output: Annotated[TableOutput, typer.Option(help="How to print the comparison.")] = TableOutput.TABLE,
 ) -> None:
     """Show what a new spec would do to a running app: the class of each edit, tasks that move, streams that are made.
 
@@ -304,6 +304,29 @@ def verify(
         from streamapp_cli.verify_command import verify_app
 
     raise typer.Exit(verify_app(file, state_dir=state_dir))
+
+
+@app.command(short_help="Print how far an app is behind the ends of its streams.")
+def lag(
+    file: AppFile,
+    *,
+    state_dir: Annotated[
+        Path | None, typer.Option(help="Where the app keeps its state (default: .streamapp/<app> beside the file).")
+    ] = None,
+    output: Annotated[
+        TableOutput, typer.Option(help="A table, or a JSON object a line for each partition.")
+    ] = TableOutput.TABLE,
+) -> None:
+    """Print how far the last commits of an app of this machine are behind the ends of the partitions that it reads.
+
+    It may be running. In Kafka, the end of each transaction takes an offset, too.
+
+    Exit codes: 0 read, 1 the app is refused, has no run here, or can't be asked, 2 the file can't be read.
+    """
+    with runtime_imports():
+        from streamapp_cli.lag_command import print_lag
+
+    raise typer.Exit(print_lag(file, state_dir=state_dir, output=output))
 
 
 @app.command(short_help="Print an app as one resource for Kubernetes, with the texts of its schema files.")

@@ -7,6 +7,7 @@ from typing import Self
 from streamapp_runtime.state.folder_lock import FolderLock
 from streamapp_systems.clock import Clock
 
+METADATA = "metadata.db"
 _WORKER_SECONDS = 20.0
 """The time that a worker whose driver is gone may take to end: twice as long as it waits for an answer."""
 
@@ -21,7 +22,7 @@ class RunFolder:
             RuntimeFailure: another driver holds it, or it can't be written.
         """
         self.path = path
-        self.metadata = path / "metadata.db"
+        self.metadata = path / METADATA
         self._lock = FolderLock(path, wait_seconds=0, clock=clock.monotonic, sleep=clock.sleep)
         self._clock = clock
 

@@ -6,13 +6,12 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from streamapp_core.job_model.job_model import JobModel
-from streamapp_core.job_model.stored_job_model import read_job_model
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.tasks.natural_order import natural_key
 from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, changelog_of
+from streamapp_runtime.driver.active_run import find_metadata, read_active_model
 from streamapp_runtime.driver.run_folder import RunFolder
-from streamapp_runtime.driver.run_record import load_record
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.processor.state_opener import task_folder
@@ -21,7 +20,6 @@ from streamapp_runtime.state.changelog_verification import StateVerdict, verify_
 from streamapp_runtime.state.folder_lock import FolderInUse, FolderLock
 from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_systems.clock import Clock
-from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 from streamapp_systems.protocols import StreamDescriptor
 
 _WORKER_SECONDS = 20.0
@@ -38,22 +36,13 @@ def verify_run(app: StreamApp, context: ExecutionContext, state: Path) -> Iterat
         JobModelUnreadableError: the run's job model is lost.
         StreamSystemError: the changelog can't be read.
     """
-    if not (state / "metadata.db").exists():
-        raise RuntimeFailure(f"{state}: no run of {app.metadata.name} here; --state-dir says where one keeps its state")
+    find_metadata(app, state)
     try:
         with RunFolder(state, context.clock) as run_folder:
-            run_id, model = _read_active_model(run_folder)
-            yield from _verify(app, context, model, run_folder.state(run_id))
+            model = read_active_model(app, state)
+            yield from _verify(app, context, model, run_folder.state(model.run_id))
     except FolderInUse as used:
         raise RuntimeFailure(f"{app.metadata.name} is running: stop it, then verify it ({used})") from None
-
-
-def _read_active_model(folder: RunFolder) -> tuple[str, JobModel]:
-    with closing(SqliteMetadataStore(folder.metadata)) as store:
-        record, stored = load_record(store), read_job_model(store)
-    if record is None or stored is None or not record.prepared:
-        raise RuntimeFailure(f"{folder.path}: its run has not begun, so there is nothing to verify")
-    return record.run_id, stored.model
 
 
 def _verify(app: StreamApp, context: ExecutionContext, model: JobModel, state: Path) -> Iterator[StateVerdict]:

@@ -1,0 +1,38 @@
+"""The run that an app has on this machine, whether it goes on or not."""
+
+from contextlib import closing
+from pathlib import Path
+
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.job_model.stored_job_model import read_job_model
+from streamapp_core.spec.app import StreamApp
+from streamapp_runtime.driver.run_folder import METADATA
+from streamapp_runtime.driver.run_record import load_record
+from streamapp_runtime.errors import RuntimeFailure
+from streamapp_systems.metadata.sqlite import SqliteMetadataStore
+
+
+def find_metadata(app: StreamApp, state: Path) -> Path:
+    """Return the metadata of the run that an app has in its folder `state`.
+
+    Raises:
+        RuntimeFailure: there is no run here.
+    """
+    metadata = state / METADATA
+    if not metadata.exists():
+        raise RuntimeFailure(f"{state}: no run of {app.metadata.name} here; --state-dir says where one keeps its state")
+    return metadata
+
+
+def read_active_model(app: StreamApp, state: Path) -> JobModel:
+    """Read the job model of the run that an app has in its folder `state`. A driver may be at work there.
+
+    Raises:
+        RuntimeFailure: there is no run here, or it has not begun.
+        JobModelUnreadableError: the run's job model is lost.
+    """
+    with closing(SqliteMetadataStore(find_metadata(app, state))) as store:
+        record, stored = load_record(store), read_job_model(store)
+    if record is None or stored is None or not record.prepared:
+        raise RuntimeFailure(f"{state}: the run of {app.metadata.name} has not begun")
+    return stored.model

@@ -1,0 +1,68 @@
+"""The lag of an app: what its last commits have not read yet."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from streamapp_cli.main import app
+from support import apps
+
+DOCUMENT = apps.document(
+    [
+        {"name": "by-k", "from": "numbers", "partitionBy": {"key": "k"}},
+        {"name": "counted", "from": "by-k", "aggregate": {"by": ["k"], "select": "count(*) as n"}},
+        {"name": "sent", "from": "counted", "sendTo": "counts"},
+    ],
+    numbers={"schema": "k int"},
+    counts={},
+    job={"intermediateStreamPartitions": 2},
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    apps.write_stream(tmp_path, "numbers", "k", ["1", "2", "2"], ["3"])
+    (tmp_path / "app.yaml").write_text(json.dumps(DOCUMENT))
+    return tmp_path
+
+
+def lag(folder, *options):
+    return CliRunner().invoke(app, ["lag", str(folder / "app.yaml"), *options])
+
+
+def test_a_run_that_goes_on_is_asked_and_a_completed_one_is_not_behind_until_there_is_more(folder):
+    meanwhile = []
+
+    def ask(_):
+        if not meanwhile:
+            meanwhile.append(lag(folder, "--output", "json"))
+
+    apps.run(DOCUMENT, folder, listener=ask)
+    assert meanwhile[0].exit_code == 0, meanwhile[0].output
+    assert "numbers" in meanwhile[0].stdout
+    result = lag(folder)
+    assert result.exit_code == 0, result.output
+    assert "app: 0 offsets behind" in result.stdout
+    with (folder / "numbers" / "0.csv").open("a") as file:
+        file.write("7\n8\n")
+    by_k, *_, first, second = (json.loads(line) for line in lag(folder, "--output", "json").stdout.splitlines())
+    assert first == {"stream": "numbers", "partition": 0, "position": 3, "end": 5, "behind": 2}
+    assert second == {"stream": "numbers", "partition": 1, "position": 1, "end": 1, "behind": 0}
+    assert (by_k["stream"], by_k["position"], by_k["behind"]) == ("by-k", by_k["end"], 0)
+
+
+def test_what_has_committed_nothing_has_all_before_it(folder):
+    (folder / "numbers" / "1.csv").write_text("k\nno number\n")
+    with pytest.raises(Exception, match="no int"):
+        apps.run(DOCUMENT | {"spec": DOCUMENT["spec"] | {"job": {"commitInterval": "5m"}}}, folder)
+    *_, line = lag(folder, "--output", "json").stdout.splitlines()
+    assert json.loads(line) == {"stream": "numbers", "partition": 1, "position": None, "end": 1, "behind": 1}
+
+
+def test_without_a_run_there_is_no_lag(folder):
+    result = lag(folder, "--state-dir", str(folder / "elsewhere"))
+    assert result.exit_code == 1
+    assert "no run of app here" in result.stderr
+    (folder / "app.yaml").write_text(json.dumps(DOCUMENT).replace("defaultSystem", "defaultSystm"))
+    assert "app is refused" in lag(folder).stdout
