@@ -147,7 +147,7 @@ data: $(DATA)/ready ## Fetch the flights data
 .PHONY: clean
 clean: ## Remove what was made in this checkout (the cache stays)
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache $(DATA) $(FLIGHTS)/out $(FLIGHTS)/.streamapp \
-	  examples/nexmark/data examples/nexmark/out examples/nexmark/queries/.streamapp
+	  examples/lake/landing examples/lake/tables examples/lake/.streamapp examples/nexmark/data examples/nexmark/out examples/nexmark/queries/.streamapp
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: cache-prune
