@@ -31,6 +31,7 @@ from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.record_keys import RecordKey
 from streamapp_runtime.tasks.task import Announcement, Task
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
+from streamapp_systems.protocols import SentRecords
 
 PROCESSORS, TASKS, PARTITIONS, RATE = 100, 10, 64, 10_000
 """Processors, tasks of each, partitions of the intermediate stream, rows a second of each task."""
@@ -61,12 +62,18 @@ class Counting:
     size: Counter[bool] = field(default_factory=Counter)
     received: list[bytes] = field(default_factory=list)
 
-    def send(self, ssp: Ssp, value: bytes, *, timestamp: int) -> None:  # noqa: ARG002 - the protocol's
+    def send(self, ssp: Ssp, value: bytes, *, key: bytes, timestamp: int) -> None:  # noqa: ARG002 - the protocol's
         control = value[0] != encode(UserMessage(data=b""))[0]
         self.messages[control] += 1
-        self.size[control] += len(value)
+        self.size[control] += len(key) + len(value)
         if control and ssp.partition == 0:
             self.received.append(value)
+
+    def send_all(self, ssp: Ssp, records: SentRecords) -> None:
+        for key, value in zip(records.keys, records.values, strict=True):
+            assert key is not None
+            assert value is not None
+            self.send(ssp, value, key=key, timestamp=0)
 
 
 @dataclass(slots=True)
@@ -93,8 +100,8 @@ def main() -> None:
 def _simulate() -> None:
     """Count what all processors send in a minute, and the time that one partition of it takes its reader."""
     counting = Counting()
-    writer = IntermediateWriter(counting, {STREAM: ("kafka", PARTITIONS)})
     names = [[f"Partition {p * TASKS + number}" for number in range(TASKS)] for p in range(PROCESSORS)]
+    writer = IntermediateWriter(counting, {STREAM: ("kafka", PARTITIONS)}, {}, names[0])
     tasks = [[Announcing(name) for name in of_processor] for of_processor in names]
     count = PROCESSORS * TASKS
     rounds = [ControlMessageSender(writer, own, {STREAM: count}, WATERMARK_MILLISECONDS) for own in tasks]

@@ -14,7 +14,7 @@ from simulation.fault_schedules import (
     forgets_markers,
     lets_through,
 )
-from simulation.faulty_network import BrokerService, FaultyNetwork
+from simulation.faulty_network import BrokerService, FaultyNetwork, do_nothing
 from simulation.kafka_requests import TopicPartition
 from simulation.simulated_broker import forgets_nothing
 from simulation.simulated_disk import Disk
@@ -113,7 +113,7 @@ class FaultInjector:
                 world.edit()
             case FaultKind.KILL_BROKER:
                 if world.keeps_processors and forgets_markers(fault.target):
-                    world.service.after_next_end = lambda: self._kill_broker(fault.seconds, _is_committed_between_tasks)
+                    world.service.after_end = lambda id_: self._forget_end(id_, fault)
                 else:
                     self._kill_broker(fault.seconds, forgets_nothing)
             case FaultKind.SLOW_MARKERS:
@@ -201,6 +201,17 @@ class FaultInjector:
     def _kill_broker(self, seconds: float, forgets: Callable[[TopicPartition, bool], bool]) -> None:
         self._world.service.broker.die(forgets=forgets)
         self._world.scheduler.at(self._world.scheduler.now + seconds, self._restart_broker)
+
+    def _forget_end(self, transactional_id: str, fault: Fault) -> None:
+        """Kill the broker that has just ended a transaction of the app, and perhaps the workers, in their next ones."""
+        world = self._world
+        if f".{RUN_ID}" not in transactional_id:
+            return
+        world.service.after_end = do_nothing
+        self._kill_broker(fault.seconds, _is_committed_between_tasks)
+        for worker in world.workers:
+            if worker.living and fault.step:
+                worker.process.dies_at = _at_step(fault)
 
     def _restart_broker(self) -> None:
         self._world.service.broker.start()

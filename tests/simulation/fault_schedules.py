@@ -154,6 +154,17 @@ def make_last_restart(random: Random, until: float) -> Fault:
     return Fault(at=at, kind=FaultKind.KILL_BROKER, target=1, seconds=lasting, step="", count=1)
 
 
+def make_forgotten_commit(random: Random) -> Fault:
+    """Make a broker forget that it has committed a transaction between tasks, and processors die in their next ones.
+
+    Their successors abort what hangs there, and with it the rows of both.
+    """
+    at, lasting = random.uniform(4.0, 20.0), random.uniform(0.5, 3.0)
+    return Fault(
+        at=at, kind=FaultKind.KILL_BROKER, target=1, seconds=lasting, step="Produce", count=random.randint(1, 3)
+    )
+
+
 def make_beginner_faults(random: Random, until: float) -> tuple[Fault, ...]:
     """Make workers stand still before they take their ids; they go on beside those of their driver's successor.
 

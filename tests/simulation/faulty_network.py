@@ -66,8 +66,8 @@ class BrokerService:
         """The threads that await news, each with the partitions of which it does; None: of all."""
         self._scheduler = scheduler
         self._planned: set[DueMarker] = set()
-        self.after_next_end: Callable[[], object] = _do_nothing
-        """Called when the next transaction has been ended, and its markers are not written yet."""
+        self.after_end: Callable[[str], object] = do_nothing
+        """Called with a transactional id when its transaction has been ended, and the markers are not written yet."""
         scheduler.at(_EXPIRY_SECONDS, self._expire)
 
     @property
@@ -83,8 +83,7 @@ class BrokerService:
             return _raising(error)
         finally:
             if isinstance(request, EndTxn):
-                called, self.after_next_end = self.after_next_end, _do_nothing
-                called()
+                self.after_end(request.transactional_id)
             if isinstance(request, EndTxn | InitProducerId):
                 self.plan_markers()
             if isinstance(request, _CHANGING):
@@ -222,4 +221,4 @@ class FaultyNetwork:
         return self._scheduler.random.expovariate(1_000) * self._process.slowness
 
 
-def _do_nothing() -> None: ...
+def do_nothing(_: str) -> None: ...

@@ -304,6 +304,17 @@ MUTATIONS = (
         needs=frozenset({FaultKind.KILL_BROKER}),
     ),
     Mutation(
+        name="a reader does not notice that messages are missing",
+        changes=(
+            Change(
+                file="core/streamapp_core/control/sequence_numbers.py",
+                old="        if found.number != expected:\n",
+                new="        if found.number < 1:\n",
+            ),
+        ),
+        needs=frozenset({FaultKind.KILL_BROKER}),
+    ),
+    Mutation(
         name="opening the store of a side input makes it young",
         changes=(
             Change(

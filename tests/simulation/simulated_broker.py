@@ -111,6 +111,11 @@ class SimulatedBroker:
         self.alive = False
         self.deaths += 1
 
+    @property
+    def has_forgotten(self) -> bool:
+        """Whether it has ever forgotten markers."""
+        return self._coordinator.has_forgotten
+
     def start(self) -> None:
         """Answer again, and go on with what was decided."""
         self.alive = True

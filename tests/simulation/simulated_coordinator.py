@@ -80,6 +80,8 @@ class Coordinator:
     def __init__(self) -> None:
         self._transactions: dict[str, _Transaction] = {}
         self._producer_ids = 0
+        self.has_forgotten = False
+        """Whether markers were ever left out (see `forget_markers`)."""
 
     def initialise(self, request: InitProducerId, now: int) -> ProducerIdentity:
         """Give a transactional id to another producer, once nothing of the one before is open or unwritten.
@@ -179,7 +181,9 @@ class Coordinator:
         for transaction in self._transactions.values():
             if transaction.state.prepared:
                 commit = transaction.state is TransactionState.PREPARE_COMMIT
-                transaction.partitions -= {at for at in transaction.partitions if forgets(at, commit)}
+                forgotten = {at for at in transaction.partitions if forgets(at, commit)}
+                transaction.partitions -= forgotten
+                self.has_forgotten |= bool(forgotten)
                 transaction.complete_if_marked()
 
     def _owned(self, transactional_id: str, producer: ProducerIdentity) -> _Transaction:

@@ -19,6 +19,7 @@ from simulation.fault_schedules import (
     make_beginner_faults,
     make_declared_dead_faults,
     make_faults,
+    make_forgotten_commit,
     make_last_restart,
     make_log_faults,
 )
@@ -34,6 +35,7 @@ from simulation.simulated_host import Surroundings, Worker
 from simulation.simulated_log import SimulatedLog
 from simulation.simulated_process import Machine, SimulatedProcess
 from simulation.simulated_systems import SimulatedSystems
+from streamapp_core.control.messages import MissingMessage
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import Drained, RuntimeFailure
@@ -51,6 +53,8 @@ _DECLARED_DEAD_EVERY, _DECLARED_DEAD, _FEWEST_PARTITIONS = 25, 2, 4
 """One of so many schedules, if its app has so many partitions, is that of workers declared dead before they begin."""
 _AGING_EVERY, _AGING = 30, 3
 """One of so many schedules, if its streams are in Kafka, has a table whose store gets too old."""
+_FORGOTTEN_EVERY, _FORGOTTEN = 30, 11
+"""One of so many schedules, if its streams are in Kafka, has a broker that forgets a commit, which is then aborted."""
 _LAST_RESTART_EVERY, _LAST_RESTART = 7, 5
 """One of so many schedules, if its streams are in Kafka, has a broker that restarts behind the last rows."""
 _REACHING_SHARE, _REFUSING_SHARE = 0.4, 0.5
@@ -123,6 +127,8 @@ def _faults_of(seed: int) -> tuple[Fault, ...]:
         return make_aging_faults(random)
     if seed % _DECLARED_DEAD_EVERY == _DECLARED_DEAD and partitions >= _FEWEST_PARTITIONS:
         return make_declared_dead_faults(random)
+    if seed % _FORGOTTEN_EVERY == _FORGOTTEN and not shape.embedded:
+        return (make_forgotten_commit(random),)
     if several and seed % _BEGINNERS_EVERY == _BEGINNERS_EVERY - 1:
         return make_beginner_faults(random, _FAULT_SECONDS)
     return make_faults(random, _FAULT_SECONDS, several=several)
@@ -295,7 +301,10 @@ class _World(Surroundings):
             self.service.handle(CreatePartitions(topic=f"{NAME}.in", partitions=count))
 
     def _supervise(self, user: SimulatedProcess) -> None:
-        """Start the app, again and again until its results are complete and it was drained."""
+        """Start the app, again and again until its results are complete and it was drained.
+
+        Where a broker has lost messages between tasks, the app may say so instead.
+        """
         while True:
             self._drivers += 1
             self._impatient = False
@@ -308,6 +317,10 @@ class _World(Surroundings):
             )
             while not (thread.ended or self._impatient):
                 self.scheduler.wait(self.scheduler.now + 0.1)
+            if ended and isinstance(ended[0], MissingMessage):
+                self._raise_if_wrong(complete=False)
+                self.scheduler.stop()
+                return
             if self._done and ended and (ended[0] is None or isinstance(ended[0], Drained)):
                 break
             self.scheduler.wait(self.scheduler.now + self.choices.expovariate(1.0))
@@ -327,6 +340,10 @@ class _World(Surroundings):
                 raise WrongResult("the run says that it has completed, but its input has no end")
         except EXPECTED as expected:
             error = expected
+        except MissingMessage as missing:
+            if not self.service.broker.has_forgotten:
+                raise WrongResult(f"no broker has lost a message: {missing}") from missing
+            error = missing
         except (StreamSystemError, RuntimeFailure) as failure:
             raise WrongResult(f"the run fails: {type(failure).__name__}: {failure}") from failure
         self.scheduler.note(f"the driver ends: {type(error).__name__}: {error}"[:300])

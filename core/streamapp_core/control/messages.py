@@ -64,6 +64,20 @@ class UndecodableMessageError(ValueError):
         self.offset = offset
 
 
+class MissingMessage(UndecodableMessageError):  # noqa: N818
+    """A message that was sent before this one is not there, or this one comes twice."""
+
+    def __init__(self, ssp: Ssp, offset: int, sender: str, number: int, expected: int) -> None:
+        super().__init__(
+            ssp,
+            offset,
+            f"message {number} of {sender} in this partition comes where its message {expected} was expected: what was "
+            "committed is lost, and results would be wrong. Brokers may lose it where a partition's only replica was "
+            "away in a commit (docs/kafka.md), or somebody has deleted records. Start from the beginning with a new "
+            "run (--fresh), and give topics between tasks three replicas",
+        )
+
+
 class UnknownMessageType(UndecodableMessageError):  # noqa: N818 - the name is part of the format
     """The type byte is none of the known ones: something else writes to the stream."""
 

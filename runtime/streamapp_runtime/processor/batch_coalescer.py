@@ -90,6 +90,7 @@ def _joined(batches: Sequence[DecodedBatch]) -> Sequence[DecodedBatch]:
         batches[-1],
         rows=pa.concat_tables(rows) if rows else None,
         controls=tuple(control for batch in batches for control in batch.controls),
+        sequence=tuple(number for batch in batches for number in batch.sequence),
         ended=any(batch.ended for batch in batches),
         not_used=dict(not_used),
         bad_rows=tuple(bad for batch in batches for bad in batch.bad_rows),

@@ -51,6 +51,7 @@ def _broadcast_part(checkpoints: Collection[Checkpoint], streams: Collection[str
         positions={stream: checkpoint.positions[stream] for stream, checkpoint in behind.items()},
         control=control.model_dump_json(),
         not_used={},
+        received={stream: checkpoint.received.get(stream, {}) for stream, checkpoint in behind.items()},
     )
 
 

@@ -93,6 +93,8 @@ class Committer:
             self._control_messages.send(now)
             if self.may_hang(last=last):
                 self._intermediate.send_empty(now)
+                for task in self._tasks:
+                    task.touched = True  # its checkpoint has the number of its message
                 self._was_away = False
         with fail_point(FailPoint.COMMIT_STAGE):
             staged = {system: (*self._unpublished[system], *output.stage()) for system, output in self._files.items()}

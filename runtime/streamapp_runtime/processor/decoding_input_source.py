@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from streamapp_core.control.control_codec import decode
 from streamapp_core.control.messages import UserMessage
+from streamapp_core.control.sequence_numbers import SequenceNumber, decode_key
 from streamapp_core.spec.job import OnError
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.claim_checker import ClaimChecker
@@ -82,7 +83,8 @@ class DecodingInputSource:
     def _decode(self, fetched: FetchedBatch) -> DecodedBatch:
         stream = fetched.ssp.stream
         if stream in self._intermediate:
-            return self._decode_messages(fetched, partial(decode_rows, schema=self._intermediate[stream]))
+            decoded = self._decode_messages(fetched, partial(decode_rows, schema=self._intermediate[stream]))
+            return replace(decoded, sequence=_sequence(fetched))
         if stream in self._shared:
             return self._decode_shared(fetched)
         if fetched.messages:
@@ -153,6 +155,12 @@ class DecodingInputSource:
             controls=tuple(controls),
             ended=fetched.ended,
         )
+
+
+def _sequence(fetched: FetchedBatch) -> tuple[SequenceNumber, ...]:
+    """Return the numbers of messages; releases before wrote none."""
+    numbered = ((message.key, message.offset) for message in fetched.messages)
+    return tuple(decode_key(key, ssp=fetched.ssp, offset=offset) for key, offset in numbered if key is not None)
 
 
 def _dead_letters(fetched: FetchedBatch, bad: Sequence[BadRecord]) -> tuple[DeadLetter, ...]:

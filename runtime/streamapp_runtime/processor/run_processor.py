@@ -127,7 +127,7 @@ class _ProcessorStart:
         return Writers(
             producer=producer,
             intermediate=IntermediateWriter(
-                producer, _intermediate_streams(self._plan), self._connections.intermediate_schemas()
+                producer, _intermediate_streams(self._plan), self._connections.intermediate_schemas(), self._tasks
             ),
             outputs=OutputWriter(producer, self._clock.time_of_day, self._connections.output_headers()),
             dead_letters=DeadLetterWriter(producer, Ssp(self._plan.default_system, DEAD_LETTERS, 0)),

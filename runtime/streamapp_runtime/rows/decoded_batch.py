@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from streamapp_core.control.messages import ControlMessage
+from streamapp_core.control.sequence_numbers import SequenceNumber
 from streamapp_core.ssp import Ssp
 from streamapp_systems.protocols import Headers, Message
 
@@ -31,6 +32,8 @@ class DecodedBatch:
     next_offset: int
     rows: pa.Table | None
     controls: tuple[ControlMessage, ...] = ()
+    sequence: tuple[SequenceNumber, ...] = ()
+    """The numbers of its messages, if it is from a stream between tasks."""
     ended: bool = False
     not_used: Mapping[str, int] = field(default_factory=dict)
     """Counts of records that were left out, by reason: `unreadable` (`onError: skip`), `dead letters`, `without value`

@@ -55,7 +55,8 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     `control` is the task's `ControlSnapshot` as JSON; `bad_rows` describes the first rows that could not be used.
     `watermarks` are those of the operators by name: after a restart they are not behind what they were, so nothing that
     was emitted opens again. `written` counts the rows of each output. `parts` are the staged files of the whole
-    processor: the checkpoint of its first task has them.
+    processor: the checkpoint of its first task has them. `sent` and `received` are the last numbers of messages between
+    tasks (see `SentSequences`, `ReceivedSequences`).
     """
 
     positions: dict[str, dict[int, InputPosition]]
@@ -65,6 +66,8 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     watermarks: dict[str, OperatorWatermark] = {}
     written: dict[str, int] = {}
     parts: tuple[StagedFile, ...] = ()
+    sent: dict[str, list[int]] = {}
+    received: dict[str, dict[int, dict[str, int]]] = {}
 
     def snapshot(self) -> ControlSnapshot:
         """Decode what is known from control messages: watermarks and ends."""

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from streamapp_core.control.sequence_numbers import ReceivedSequences
 from streamapp_core.control.stream_watermark import WatermarkHolder
 from streamapp_core.control.task_watermarks import TaskWatermarks
 from streamapp_core.ssp import Ssp
@@ -65,6 +66,8 @@ class Task:
         self._streams = frozenset(ssp.stream for ssp in starts)
         self._producing = {node.name: node for node in pipeline.nodes if node.name in produces}
         self._announced: dict[str, Announcement] = {}
+        self._sent = context.processor.writers.intermediate.sent[context.name]
+        self._received = ReceivedSequences()
         self.positions = {ssp: InputPosition(offset=offset, rows=0) for ssp, offset in starts.items()}
         """The position of each partition: everything before it has been processed."""
         self._not_used: Mapping[str, Mapping[str, int]] = {}
@@ -202,6 +205,8 @@ class Task:
             watermarks=self.pipeline.watermarks,
             written=dict(self.written),
             parts=tuple(parts),
+            sent=self._sent.snapshot(),
+            received=self._received.snapshot(),
         )
         return encode_checkpoint(checkpoint)
 
@@ -226,16 +231,20 @@ class Task:
         self._not_used = checkpoint.not_used
         self.written.update(checkpoint.written)
         self._bad_rows.remember(*checkpoint.bad_rows)
+        self._sent.restore(checkpoint.sent)
         for ssp in self.positions:
             position = checkpoint.positions.get(ssp.stream, {}).get(ssp.partition)
             if position is not None:
                 self.positions[ssp] = position
+                self._received.restore(*ssp[1:], checkpoint.received.get(ssp.stream, {}).get(ssp.partition, {}))
             if ssp.stream in self._sources and not self._control.ended(ssp.stream):
                 self._control.wake(ssp.stream, ssp.partition)
 
     def _process(self, decoded: DecodedBatch, begin: int) -> int:
         """Process rows and control messages from an offset on; return the number of rows."""
         _, stream, partition = decoded.ssp
+        for number in decoded.sequence:
+            self._received.take(decoded.ssp, number)
         if decoded.rows is not None:
             self._bad_rows.place = f"{decoded.ssp}, offsets {begin} to {decoded.next_offset - 1}"
             self.pipeline.push(stream, decoded.rows)

@@ -1,12 +1,13 @@
 """Writes a processor's rows to intermediate streams, buffered per partition, then control messages."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from streamapp_core.control.control_codec import encode
 from streamapp_core.control.messages import ControlMessage, UserMessage
+from streamapp_core.control.sequence_numbers import SentSequences, encode_key
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.arrow_ipc import encode_rows
 from streamapp_runtime.rows.partitioning import partition_numbers
@@ -24,18 +25,30 @@ class IntermediateWriter:
     """Buffers the rows of all tasks of a processor, so that a partition gets few large messages.
 
     Rows of one task keep their order. Messages have the time of writing; their rows have event times. Control messages
-    follow the rows sent before them in every partition: they never overtake data (docs/control-messages.md).
+    follow the rows sent before them in every partition: they never overtake data (docs/control-messages.md). Messages
+    are numbered as those of the processor's first task, whose checkpoint is in every commit.
     """
 
     def __init__(
-        self, producer: Producer, streams: Mapping[str, tuple[str, int]], schemas: Mapping[str, pa.Schema]
+        self,
+        producer: Producer,
+        streams: Mapping[str, tuple[str, int]],
+        schemas: Mapping[str, pa.Schema],
+        tasks: Collection[str],
     ) -> None:
-        """Write to these intermediate streams: name -> system and partition count, and the columns of their rows."""
+        """Write to these intermediate streams: name -> system and partition count, and the columns of their rows.
+
+        `tasks` are those of the processor.
+        """
         self._producer = producer
         self._streams = streams
         self._schemas = schemas
         self._buffers = {stream: RowBuffer() for stream in streams}
         self._keys: dict[str, RecordKey | None] = {}
+        counts = {stream: count for stream, (_, count) in streams.items()}
+        self._sender = min(tasks, default="")
+        self.sent = {task: SentSequences(counts) for task in tasks}
+        """The numbers that messages of each task have had; its checkpoint restores them."""
 
     def add(self, stream: str, rows: pa.Table, key: RecordKey | None) -> None:
         """Add rows, each for the partition of its key; without a key all go to the first partition."""
@@ -55,15 +68,28 @@ class IntermediateWriter:
         system, count = self._streams[stream]
         value = encode(message)
         for partition in range(count):
-            self._producer.send(Ssp(system, stream, partition), value, timestamp=now)
+            self._send(self._sender, Ssp(system, stream, partition), value, now)
 
     def send_empty(self, now: int) -> None:
-        """Send a message without rows to every partition: it ends what brokers have forgotten to end there."""
+        """Send messages without rows to every partition: they end what brokers have forgotten to end there.
+
+        There is one of each task that has ever sent any: readers learn from its number whether they have read them all.
+        That of a processor without tasks has none.
+        """
         for stream, schema in self._schemas.items():
             system, count = self._streams[stream]
             value = encode(UserMessage(data=encode_rows(schema.empty_table())))
             for partition in range(count):
-                self._producer.send(Ssp(system, stream, partition), value, timestamp=now)
+                ssp = Ssp(system, stream, partition)
+                senders = {task for task, sent in self.sent.items() if sent.has_taken(stream, partition)}
+                for sender in sorted(senders | {self._sender}):
+                    self._send(sender, ssp, value, now)
+
+    def _send(self, sender: str, ssp: Ssp, value: bytes, now: int) -> None:
+        self._producer.send(ssp, value, key=self._next_key(sender, ssp), timestamp=now)
+
+    def _next_key(self, sender: str, ssp: Ssp) -> bytes | None:
+        return encode_key(sender, self.sent[sender].take_next(ssp.stream, ssp.partition)) if sender else None
 
     def _send_rows(self, stream: str) -> None:
         if not self._buffers[stream].count:
@@ -88,4 +114,5 @@ class IntermediateWriter:
             self._send_message(ssp, rows.slice(0, half))
             self._send_message(ssp, rows.slice(half))
         else:
-            self._producer.send_all(ssp, SentRecords(timestamps=None, keys=[None], values=[message]))
+            key = self._next_key(self._sender, ssp)
+            self._producer.send_all(ssp, SentRecords(timestamps=None, keys=[key], values=[message]))

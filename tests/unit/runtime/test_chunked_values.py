@@ -42,7 +42,7 @@ def rows(widths):
 )
 def test_rows_between_tasks_fit_records_and_come_in_order(widths):
     log = Log()
-    writer = IntermediateWriter(log, {"by": ("kafka", 1)}, {"by": SCHEMA})
+    writer = IntermediateWriter(log, {"by": ("kafka", 1)}, {"by": SCHEMA}, ["Partition 0"])
     writer.add("by", rows(widths), None)
     writer.flush()
     tables = [decode_rows(decode(value, ssp=ssp, offset=0).data, SCHEMA, ssp, 0) for ssp, value in log.messages]
