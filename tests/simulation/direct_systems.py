@@ -11,6 +11,7 @@ from simulation.simulated_consumer import SimulatedConsumer
 from simulation.simulated_producer import SimulatedProducer
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_systems.kafka import Cluster
+from streamapp_systems.objects import Place
 from streamapp_systems.protocols import (
     Admin,
     Consumer,
@@ -32,6 +33,10 @@ class DirectSystems:
         self.folder = folder
         self._network = network
         self._local = LocalSystems(folder=folder, environment={})
+
+    def place(self, system: SystemSpec) -> Place:
+        """See `Systems.place`."""
+        return self._local.place(system)
 
     def open_admin(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> Admin:
         """See `Systems.open_admin`."""

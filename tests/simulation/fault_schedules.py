@@ -159,10 +159,8 @@ def make_forgotten_commit(random: Random) -> Fault:
 
     Their successors abort what hangs there, and with it the rows of both.
     """
-    at, lasting = random.uniform(4.0, 20.0), random.uniform(0.5, 3.0)
-    return Fault(
-        at=at, kind=FaultKind.KILL_BROKER, target=1, seconds=lasting, step="Produce", count=random.randint(1, 3)
-    )
+    at, lasting, count = random.uniform(4.0, 20.0), random.uniform(0.5, 3.0), random.randint(1, 3)
+    return Fault(at=at, kind=FaultKind.KILL_BROKER, target=1, seconds=lasting, step="Produce", count=count)
 
 
 def make_beginner_faults(random: Random, until: float) -> tuple[Fault, ...]:

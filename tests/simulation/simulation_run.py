@@ -265,8 +265,9 @@ class _World(Surroundings):
 
     @property
     def keeps_processors(self) -> bool:
-        """See `DisturbedWorld.keeps_processors`."""
-        return all(fault.kind is not FaultKind.SCALE for fault in self._faults)
+        """See `DisturbedWorld.keeps_processors`: one without tasks is done after its first commit."""
+        tasks = max(self.shape.partitions, self.shape.intermediate_partitions)
+        return self.shape.processors <= tasks and all(fault.kind is not FaultKind.SCALE for fault in self._faults)
 
     # the people around the app
 
