@@ -1,6 +1,7 @@
 """The arguments of a call as an object of the spec: names are those of its model."""
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any, get_args, get_origin
 
@@ -26,7 +27,7 @@ def write_fields(model: type[BaseModel], arguments: Mapping[str, Any], owner: ob
     """Return the object of the spec that these arguments are; functions stay as they are.
 
     Raises:
-        TypeError: the model has no field of such a name.
+        TypeError: the model has no field of such a name, or a length of time is no text.
         ValueError: an argument was declared in another app than `owner`.
     """
     fields = call_parameters(model)
@@ -54,6 +55,8 @@ def _write(value: Any, annotation: object, owner: object) -> Any:  # noqa: ANN40
         if value.owner is not owner:
             raise ValueError(f"{value} is of another App: declare it in this one, too")
         return value.name
+    if isinstance(value, timedelta):
+        raise TypeError(f"a length of time is a text, such as '5m' or '1.5s', and no timedelta ({value})")
     if isinstance(value, Mapping):
         model = next(_models(annotation), None)
         if model is not None:

@@ -20,6 +20,7 @@ from streamapp_core.spec.streams import (
     StreamSpec,
 )
 from streamapp_core.spec.systems import SystemKind, SystemSpec
+from streamapp_core.storage_urls import parse_storage_url
 from streamapp_systems.file import FileAdmin, FileStat, take_file_stats
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import Systems
@@ -99,9 +100,9 @@ def by_system(streams: Iterable[StreamDescriptor]) -> Mapping[str, list[StreamDe
 def count_partitions(app: StreamApp, systems: Systems) -> dict[str, int]:
     """Ask the systems how many partitions the declared streams have; what does not exist is absent.
 
-    Streams of unknown systems, and files of formats that files don't have, are left out: the planner reports them. So
-    are file outputs: what earlier runs wrote
-    says nothing about this one.
+    Streams of unknown systems, files of formats that files don't have, and what a store of objects has without a
+    journal are left out: the planner reports them. So are file outputs: what earlier runs wrote says nothing about this
+    one.
 
     Raises:
         StreamSystemError: a system can't be asked.
@@ -124,7 +125,12 @@ def count_partitions(app: StreamApp, systems: Systems) -> dict[str, int]:
 
 def _is_asked(system: SystemSpec, stream: StreamSpec, *, written: bool) -> bool:
     has_format = system.delta is not None or stream.format in FILE_FORMATS
-    return not system.kind.holds_files or (not written and has_format)
+    return not system.kind.holds_files or (not written and has_format and not _lacks_journal(system))
+
+
+def _lacks_journal(system: SystemSpec) -> bool:
+    grows = system.folder or system.delta
+    return grows is not None and grows.journal is None and parse_storage_url(grows.path) is not None
 
 
 def bounded_end_offsets(plan: Plan, systems: Systems, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:

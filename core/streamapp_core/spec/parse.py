@@ -32,7 +32,8 @@ _KEPT = 4
 class ParsedApp:
     """The parts of a document that could be read (None: too little), its problems, the names cut out of it.
 
-    A broken operator keeps its place in the list, so that paths stay right; its name is in `broken`.
+    A broken operator keeps its place in the list, so that paths stay right; its name is in `broken`. A system is cut
+    out whole: what is left of it would be another one, such as Amazon's store for that of an `endpoint`, and be asked.
     """
 
     app: StreamApp | None
@@ -133,6 +134,8 @@ class _Reader:
             return False
         if path[:2] == ("spec", "operators") and len(path) > 2:  # noqa: PLR2004
             return self._break_operator(path)
+        if path[:2] == ("spec", "systems") and len(path) > 3:  # noqa: PLR2004
+            return self._cut(path[:3])
         if not self.cut.isdisjoint(_beginnings(path[:-1])):
             return True
         parent: Any = self.document

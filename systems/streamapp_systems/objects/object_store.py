@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from streamapp_core.spec.systems import ObjectStore
 from streamapp_core.storage_urls import StorageUrl, parse_storage_url
@@ -174,6 +175,8 @@ def check_conditional_writes(root: ObjectPath) -> None:
 
 def _bucket(url: StorageUrl, store: ObjectStore, environment: Mapping[str, str], secrets: SecretReader) -> ObjectBucket:
     endpoint = store.endpoint or _variable(environment, _ENDPOINT_VARIABLES)
+    if endpoint is not None:
+        _check_endpoint(endpoint)
     secret = store.secret_name
     credentials = _ambient_credentials(environment) if secret is None else _credentials(secret, secrets)
     if credentials and "session_token" not in credentials:
@@ -185,6 +188,20 @@ def _bucket(url: StorageUrl, store: ObjectStore, environment: Mapping[str, str],
         path_style=(endpoint is not None or "." in url.bucket) if store.path_style is None else store.path_style,
         credentials=credentials,
     )
+
+
+def _check_endpoint(endpoint: str) -> None:
+    """Refuse what is no address: the library asks whatever it takes it for, or panics."""
+    try:
+        parts = urlsplit(endpoint)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        sound = False
+    if not sound:
+        raise StreamSystemError(
+            f"`{endpoint}` is no address of a store: write it with scheme, host and port, as in `https://minio:9000` "
+            "(`store.endpoint`; without it, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL)"
+        )
 
 
 def _credentials(secret: str, secrets: SecretReader) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ import inspect
 import sys
 import textwrap
 import threading
+from datetime import timedelta
 from typing import get_args, get_origin
 
 import pyarrow as pa
@@ -229,6 +230,12 @@ def test_names_of_no_field_are_refused_at_once(shop, call, message):
     app, _, orders = shop
     with pytest.raises(TypeError, match=message):
         call(app, orders)
+
+
+def test_a_length_of_time_that_is_no_text_says_how_to_write_it(shop):
+    _, _, orders = shop
+    with pytest.raises(TypeError, match="a length of time is a text, such as '5m'"):
+        orders.window(tumbling=timedelta(hours=1), select="count(*) as n")
 
 
 def test_an_app_runs_beside_the_main_thread(shop):

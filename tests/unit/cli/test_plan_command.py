@@ -143,6 +143,18 @@ def test_a_system_that_can_not_be_asked_says_how_to_plan_without(tmp_path, monke
     assert "--streams" in result.stderr
 
 
+def test_a_missing_journal_is_a_problem_beside_others_and_nothing_is_asked(tmp_path):
+    document = stateless("file")
+    document["spec"]["systems"]["in"] = {"folder": {"path": "s3://bucket/landing"}}
+    document["spec"]["streams"]["flights"] |= {"system": "in"}
+    document["spec"]["operators"][0]["filter"] = "dely > 15"
+    (tmp_path / "app.yaml").write_text(json.dumps(document))
+    result = CliRunner().invoke(app, ["plan", str(tmp_path / "app.yaml"), "--output", "json"])
+    assert result.exit_code == 1
+    paths = [problem["path"] for problem in json.loads(result.stdout)["problems"]]
+    assert paths == ["spec.operators[0].filter", "spec.systems.in.folder.journal"]
+
+
 def with_function(function="planned_code:twice", **spec):
     document = stateless("file")
     document["spec"]["operators"].insert(

@@ -92,6 +92,14 @@ def test_a_broken_stream_is_cut_out_and_named():
     assert "s1" not in result.app.spec.streams
 
 
+def test_a_system_with_a_broken_field_is_cut_out_whole_as_the_rest_would_be_another_one():
+    lake = {"delta": {"path": "s3://bucket", "store": {"endpoint": "minio:9000", "region": "eu-1"}}}
+    result = parsed(lambda spec: spec["systems"].update(lake=lake))
+    assert found(result) == [("spec.systems.lake.delta.store.endpoint", "InvalidSpec")]
+    assert "lake" not in result.app.spec.systems
+    assert result.broken == {"lake"}
+
+
 def test_a_part_with_a_missing_and_a_misspelled_field_is_cut_once():
     result = parsed(lambda spec: spec["streams"].update(s1={"sistem": "kafka"}))
     assert found(result) == [("spec.streams.s1.sistem", "InvalidSpec"), ("spec.streams.s1.system", "InvalidSpec")]

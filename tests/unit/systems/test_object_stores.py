@@ -31,6 +31,12 @@ def test_the_spec_comes_before_the_environment(tmp_path):
     assert bucket.storage_options["aws_allow_http"] == "false"
 
 
+@pytest.mark.parametrize("endpoint", ["minio:9000", "127.0.0.1:9000", "http://minio:port", "https://", "http://:1"])
+def test_an_address_without_scheme_host_or_port_is_refused(tmp_path, endpoint):
+    with pytest.raises(StreamSystemError, match=f"`{endpoint}` is no address of a store: write it with scheme"):
+        opened(tmp_path, AWS_ENDPOINT_URL=endpoint)
+
+
 def test_credentials_are_those_of_the_secret_and_are_never_shown(tmp_path):
     (tmp_path / "lake").mkdir()
     (tmp_path / "lake" / "access-key-id").write_text("key\n")
