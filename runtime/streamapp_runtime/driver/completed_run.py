@@ -29,16 +29,14 @@ def summarize_completed(text: str, completed: RunRecord, summary: Summary, syste
     completed_spec = StreamAppSpec.model_validate_json(completed.spec)
     if parsed.app is None or parsed.problems or parsed.app.spec != completed_spec:
         raise RuntimeFailure(
-            f"run {completed.run_id} has completed, and the app has changed since: --fresh (in Python "
-            "`fresh=True`) runs it as it is now"
+            f"run {completed.run_id} has completed, and the app has changed since: --fresh runs it as it is now"
         )
     changes = [*_changed_files(completed, parsed.app, systems), *_changed_ends(completed, parsed.app, systems)]
     if not changes:
         return summary
     message = (
         f"nothing was run: this is the summary of run {completed.run_id}, which had completed, and its inputs have "
-        f"changed since it read them: {'; '.join(changes)}. --fresh (in Python `fresh=True`) runs "
-        "the app again, from the beginning"
+        f"changed since it read them: {'; '.join(changes)}. --fresh runs the app again, from the beginning"
     )
     notice = RunNotice(reason=NoticeReason.INPUTS_CHANGED, message=message)
     return msgspec.structs.replace(summary, notices=(*summary.notices, notice))
