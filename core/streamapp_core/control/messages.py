@@ -68,13 +68,14 @@ class MissingMessage(UndecodableMessageError):  # noqa: N818
     """A message that was sent before this one is not there, or this one comes twice."""
 
     def __init__(self, ssp: Ssp, offset: int, sender: str, number: int, expected: int) -> None:
+        what = "those between are lost" if number > expected else "it comes again, as its sender's checkpoint is lost"
         super().__init__(
             ssp,
             offset,
-            f"message {number} of {sender} in this partition comes where its message {expected} was expected: what was "
-            "committed is lost, and results would be wrong. Brokers may lose it where a partition's only replica was "
-            "away in a commit (docs/kafka.md), or somebody has deleted records. Start from the beginning with a new "
-            "run (--fresh), and give topics between tasks three replicas",
+            f"message {number} of {sender} in this partition comes where its message {expected} was expected: {what}, "
+            "though they were committed, and results would be wrong. Brokers may lose records where a partition's only "
+            "replica was away in a commit (docs/kafka.md), or somebody has deleted them. Start from the beginning with "
+            "a new run (--fresh, or another spec.runId), and give topics between tasks three replicas",
         )
 
 

@@ -72,15 +72,17 @@ class ReceivedSequences:
     def __init__(self) -> None:
         self._last: defaultdict[tuple[str, int], dict[str, int]] = defaultdict(dict)
 
-    def take(self, ssp: Ssp, found: SequenceNumber) -> None:
+    def take(self, ssp: Ssp, found: SequenceNumber, *, late_start: bool = False) -> None:
         """Note that a message was read.
+
+        After a `late_start`, behind messages that had been deleted, the first one of a sender may have any number.
 
         Raises:
             MissingMessage: it is not the next one of its sender: others are missing, or it comes again.
         """
         last = self._last[ssp.stream, ssp.partition]
         expected = last.get(found.sender, 0) + 1
-        if found.number != expected:
+        if found.number != expected and not (late_start and found.sender not in last):
             raise MissingMessage(ssp, found.offset, found.sender, found.number, expected)
         last[found.sender] = found.number
 

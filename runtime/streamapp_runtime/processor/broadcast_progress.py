@@ -70,5 +70,6 @@ def raise_starts(starts: Mapping[str, Mapping[int, int]], oldest: Mapping[Ssp, i
     """Return the starts by stream and partition, none of them before the oldest offset of its partition, if known."""
     raised = {stream: dict(offsets) for stream, offsets in starts.items()}
     for ssp, offset in oldest.items():
-        raised[ssp.stream][ssp.partition] = max(raised[ssp.stream][ssp.partition], offset)
+        offsets = raised.setdefault(ssp.stream, {})
+        offsets[ssp.partition] = max(offsets.get(ssp.partition, 0), offset)
     return raised

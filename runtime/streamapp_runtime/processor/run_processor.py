@@ -9,7 +9,7 @@ from streamapp_core.control.producers import expected_producers
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.naming import CHANGELOG, DEAD_LETTERS
 from streamapp_core.plan.partition_claims import partition_claims
-from streamapp_core.plan.plan import Plan, StreamRole
+from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
@@ -181,11 +181,18 @@ class _ProcessorStart:
         )
 
     def _starts(self) -> Mapping[str, Mapping[int, int]]:
-        """Return the offsets where inputs are read first; of some, records from there on need not be there any more."""
+        """Return the offsets where inputs are read first; of some, records from there on need not be there any more.
+
+        So it is of streams between tasks that other apps read: their records stay as long as the topic says, and an
+        edit may add the first reader here later.
+        """
         starts = self._config.starts
         streams = streams_read_for_others(self._plan, self._model, self._me.processor).intersection(starts)
         passed = {ssp for task in self._tasks.values() for ssp in task.ssps if ssp.stream in streams}
         passed = {ssp for ssp in passed if starts[ssp.stream].get(ssp.partition)}
+        passed |= {
+            ssp for task in self._tasks.values() for ssp in task.ssps if _is_kept(self._plan.streams[ssp.stream])
+        }
         oldest = {ssp: extent.oldest for ssp, extent in self._connections.extents(passed, self._config.ends).items()}
         return raise_starts(starts, oldest)
 
@@ -258,6 +265,10 @@ def _control_message_sender(context: ProcessorContext, assembled: AssembledTasks
 
 def _fills_table(plan: Plan, ssp: Ssp) -> bool:
     return plan.streams[ssp.stream].role is StreamRole.SIDE_INPUT
+
+
+def _is_kept(stream: PlannedStream) -> bool:
+    return stream.role is StreamRole.INTERMEDIATE and stream.shared
 
 
 def _intermediate_streams(plan: Plan) -> Mapping[str, tuple[str, int]]:

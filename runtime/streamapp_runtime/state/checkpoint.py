@@ -16,13 +16,15 @@ class InputPosition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """The position in an input partition: the next offset, and the number of rows read so far.
 
     `ungated`: it came with an expansion and has waited for others for the last time (see `PartitionGate`). `version` is
-    that of the files of a side input, which may be replaced.
+    that of the files of a side input, which may be replaced. `late_start`: the partition is of a stream between tasks,
+    and the task began behind records that are not there any more (see `ReceivedSequences.take`).
     """
 
     offset: int
     rows: int
     ungated: bool = False
     version: str = ""
+    late_start: bool = False
 
 
 class StagedFile(msgspec.Struct, frozen=True, kw_only=True):

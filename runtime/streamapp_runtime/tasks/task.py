@@ -68,7 +68,10 @@ class Task:
         self._announced: dict[str, Announcement] = {}
         self._sent = context.processor.writers.intermediate.sent[context.name]
         self._received = ReceivedSequences()
-        self.positions = {ssp: InputPosition(offset=offset, rows=0) for ssp, offset in starts.items()}
+        self.positions = {
+            ssp: InputPosition(offset=offset, rows=0, late_start=offset > 0 and ssp.stream not in sources)
+            for ssp, offset in starts.items()
+        }
         """The position of each partition: everything before it has been processed."""
         self._not_used: Mapping[str, Mapping[str, int]] = {}
         self._bad_rows = context.bad_rows
@@ -110,6 +113,7 @@ class Task:
             offset=max(decoded.next_offset, before.offset),
             rows=before.rows + rows,
             ungated=before.ungated or decoded.ungated,
+            late_start=before.late_start,
         )
 
     def wait(self, ssp: Ssp) -> None:
@@ -244,7 +248,7 @@ class Task:
         """Process rows and control messages from an offset on; return the number of rows."""
         _, stream, partition = decoded.ssp
         for number in decoded.sequence:
-            self._received.take(decoded.ssp, number)
+            self._received.take(decoded.ssp, number, late_start=self.positions[decoded.ssp].late_start)
         if decoded.rows is not None:
             self._bad_rows.place = f"{decoded.ssp}, offsets {begin} to {decoded.next_offset - 1}"
             self.pipeline.push(stream, decoded.rows)

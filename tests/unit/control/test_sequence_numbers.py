@@ -66,7 +66,7 @@ def test_a_lost_message_is_noticed_with_the_next_of_its_sender_there(places, dat
 def test_a_message_that_comes_twice_is_noticed(places, data):
     messages = list(sent_messages(places))
     messages.append(data.draw(st.sampled_from(messages)))
-    with pytest.raises(MissingMessage):
+    with pytest.raises(MissingMessage, match="it comes again"):
         read(ReceivedSequences(), messages)
 
 

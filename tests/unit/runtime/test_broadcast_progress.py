@@ -89,6 +89,7 @@ def test_what_is_read_without_effect_begins_with_what_is_still_there():
     oldest = {Ssp("log", "rates", 0): 8, Ssp("log", "rates", 1): 2}
     assert raise_starts(starts, oldest) == {"rates": {0: 8, 1: 5}, "orders": {0: 5}}
     assert raise_starts(starts, {}) == starts
+    assert raise_starts({}, {Ssp("log", "shared", 1): 7}) == {"shared": {1: 7}}
 
 
 class System:
