@@ -93,8 +93,8 @@ MUTATIONS = (
         changes=(
             Change(
                 file=f"{_RUNTIME}/tasks/task.py",
-                old="                self.positions[ssp] = position\n            if ssp.stream in self._sources and",
-                new="                pass\n            if ssp.stream in self._sources and",
+                old="                self.positions[ssp] = position\n",
+                new="",
             ),
         ),
     ),
