@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from streamapp_core.control.messages import MalformedMessage, MissingMessage
 from streamapp_core.ssp import Ssp
 
+_MOST_DIGITS = 18
+
 
 @dataclass(frozen=True, slots=True)
 class SequenceNumber:
@@ -34,7 +36,7 @@ def decode_key(key: bytes, *, ssp: Ssp, offset: int) -> SequenceNumber:
         MalformedMessage: it is another key.
     """
     number, _, sender = key.partition(b" ")
-    if not number.isdigit() or not sender:
+    if not number.isdigit() or len(number) > _MOST_DIGITS or not sender:
         raise MalformedMessage(ssp, offset, "its key is no sequence number; does something else write to this stream?")
     return SequenceNumber(sender.decode(errors="replace"), int(number), offset)
 

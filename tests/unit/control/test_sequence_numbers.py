@@ -78,7 +78,9 @@ def test_a_sender_takes_over_what_it_has_sent_to_the_streams_that_there_are():
     assert SentSequences({"by": 2}).snapshot() == {}
 
 
-@pytest.mark.parametrize("key", [b"", b"7", b"7 ", b"seven Partition 0", b"Partition 0", b"-1 Partition 0"])
+@pytest.mark.parametrize(
+    "key", [b"", b"7", b"7 ", b"seven Partition 0", b"Partition 0", b"-1 Partition 0", b"7" * 5_000 + b" p"]
+)
 def test_other_keys_are_refused_with_their_place(key):
     with pytest.raises(MalformedMessage, match=r"kafka\.by\[0\] at offset 3: its key is no sequence number"):
         decode_key(key, ssp=Ssp("kafka", "by", 0), offset=3)
