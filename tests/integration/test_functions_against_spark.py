@@ -271,6 +271,7 @@ trim(both 'ab' from s); trim(leading from s); trim(trailing 'b' from s); substri
 overlay(s placing 'XX' from 2 for 1); extract(year from ts); extract(second from ts2); extract(week from dt)
 extract(doy from moment)
 -(-i); - 5; -2147483648; -9223372036854775808; 2147483648; 1.50; .5; 1.; 0.0; 0.010; 1e3; 3BD; 2.5D; 7L; i + -5
+m - 1L; m + (-1S); m * 10L; m2 / 4Y; m % 2L; m - cast(1 as bigint); m - 1::bigint; coalesce(m, 1L); whole + 12L; -5Y - m
 fine * fine; fine + m; fine / 3; m2 / m; m2 % m; m - fine; whole / 7; m * -2; 100 - m; (i + i2) * (b - b2); i != 1
 i == 1; t and t2; t or t2; not t; !t; t and null; t or null; i is null; s is not null; null is null
 i in (1, 2, null); i not in (1, -1); num in (1, 2); i in ('1', '5'); d in (1, 2.5); s in ('a', 'abc')

@@ -444,7 +444,6 @@ array_sort(transform(sequence(0, abs(i2) % 90), x -> (x * 7919 % 31 as k, x)), (
 array_sort(transform(sequence(0, abs(i2) % 30), x -> (x * 7919 % 13 as k, x)), (l, r) -> if(l.k < r.k, -1, 1))
 array_sort(transform(sequence(0, abs(i2) % 30), x -> (x * x * x) % 31), (l, r) -> (l * r) % 3 - 1)
 array_sort(filter(ast, x -> x.a is not null), (l, r) -> l.a - r.a)
-m - 1L; m + (-1S); m * 10L; m2 / 4Y; m % 2L; m - cast(1 as bigint); m - 1::bigint; coalesce(m, 1L); whole + 12L; -5Y - m
 array_sort(array(mp, map('a', 1), map('b', 2, 'c', 3)), (l, r) -> size(l) - size(r))
 transform(aa, x -> array_sort(filter(x, y -> y is not null), (l, r) -> if(l > r, -1, 1)))
 make_timestamp(dt, time'6:30:45.887'); make_timestamp(dt, TIME'06:30:45', 'CET')
