@@ -180,6 +180,7 @@ class App:
 
         Raises:
             PlanRefused: the app has problems: all of them.
+            ValueError: there is no such `host`, or settings don't go together.
             RuntimeFailure, StreamSystemError: it failed; what was committed stays.
             ModuleNotFoundError: this installation plans apps only.
             Drained: it was stopped by Ctrl-C, after a last commit.
@@ -188,6 +189,8 @@ class App:
             from streamapp_api.app_run import RunSettings, run_text
         except ModuleNotFoundError as missing:
             raise ModuleNotFoundError(what_to_install(missing), name=missing.name) from None
+        if host not in list(Host):
+            raise ValueError(f"there is no host {host!r}: it is one of {', '.join(Host)}")
         module = f"streamapp_functions_of_{self._name}".replace("-", "_")
         named = self._named(module)
         if named.problems and host != "in-process":

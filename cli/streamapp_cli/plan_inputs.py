@@ -30,6 +30,7 @@ class _Given(BaseModel):
 
 
 _STREAMS = TypeAdapter(Mapping[str, _Given])
+_NO_COUNTS = 'no partition counts, as in {"orders": {"partitions": 4}}'
 _PROCESSORS = TypeAdapter(Mapping[str, ProcessorModel])
 
 
@@ -94,7 +95,7 @@ def ask_schema_problems(plan: Plan, path: Path) -> tuple[Problem, ...]:
 
 def read_counts(path: Path) -> Mapping[str, int]:
     """Read the partition counts of streams, or end the program."""
-    return {name: stream.partitions for name, stream in _read(_STREAMS, path, "no partition counts").items()}
+    return {name: stream.partitions for name, stream in _read(_STREAMS, path, _NO_COUNTS).items()}
 
 
 def read_job_model(path: Path) -> JobModel:
@@ -122,4 +123,5 @@ def _read(form: TypeAdapter[_Value], path: Path, otherwise: str) -> _Value:
 def _refuse(path: Path, otherwise: str, error: ValidationError) -> NoReturn:
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"])) or "document"
-    exit_with_error(f"{path}: {otherwise}: {where}: {first['msg']}")
+    wrong = "it is no object" if first["type"] in ("model_type", "dict_type") else first["msg"]
+    exit_with_error(f"{path}: {otherwise}: {where}: {wrong}")

@@ -248,6 +248,11 @@ def test_an_app_runs_beside_the_main_thread(shop):
     assert found == [2]
 
 
+def test_a_host_that_there_is_not_is_refused_with_those_that_there_are(shop):
+    with pytest.raises(ValueError, match="no host 'flink': it is one of spark, processes, in-process"):
+        shop[0].run(host="flink")
+
+
 def test_an_installation_that_only_plans_says_what_runs_need(shop, monkeypatch):
     app, files, orders = shop
     orders.send_to(app.stream("copy", system=files))

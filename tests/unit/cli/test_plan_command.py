@@ -120,7 +120,7 @@ def test_what_is_no_streamapp_is_a_usage_error(plan, text, why):
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("streams.json", '{"flights": 4}', "no partition counts: flights"),
+        ("streams.json", '{"flights": 4}', 'as in {"orders": {"partitions": 4}}: flights: it is no object'),
         ("streams.json", "{", "no valid JSON"),
         ("missing.json", None, "No such file"),
     ],
