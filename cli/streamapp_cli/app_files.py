@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from streamapp_cli.consoles import new_console
+from streamapp_core.naming import local_run_path
 from streamapp_core.schema_files import embed_schema_files
 from streamapp_core.spec.yaml_document import DocumentError
 
@@ -31,6 +32,11 @@ def read_app_text(path: Path) -> str:
         return embed_schemas(read_text(path), path.parent)
     except DocumentError as error:
         exit_with_error(f"{path}: {error}")
+
+
+def state_folder(file: Path, app: str, state_dir: Path | None) -> Path:
+    """Return the folder where an app keeps its state: that of an option, or the usual one beside its file."""
+    return (state_dir or file.absolute().parent / local_run_path(app)).absolute()
 
 
 def embed_schemas(text: str, folder: Path) -> str:

@@ -3,13 +3,12 @@
 import json
 from pathlib import Path
 
-from streamapp_cli.app_files import exit_with_error
+from streamapp_cli.app_files import exit_with_error, state_folder
 from streamapp_cli.command_options import TableOutput
 from streamapp_cli.consoles import new_console
 from streamapp_cli.plan_inputs import read_app
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.text_tables import new_table
-from streamapp_core.naming import local_run_path
 from streamapp_runtime.driver.read_lag import PartitionLag, read_lag
 from streamapp_runtime.errors import FAILURES, PlanRefused
 from streamapp_runtime.execution_context import local_context
@@ -19,7 +18,7 @@ def print_lag(file: Path, *, state_dir: Path | None, output: TableOutput) -> int
     """Print the lag of each partition that an app reads, and return the exit code."""
     parsed, folder = read_app(file), file.absolute().parent
     name = file.stem if parsed.app is None else parsed.app.metadata.name
-    state = (state_dir or folder / local_run_path(name)).absolute()
+    state = state_folder(file, name, state_dir)
     try:
         lags = read_lag(parsed, local_context(folder), state)
     except PlanRefused as refused:

@@ -81,14 +81,12 @@ def ask_counts(app: StreamApp | None, path: Path) -> Mapping[str, int]:
 
 def ask_schema_problems(plan: Plan, path: Path) -> tuple[Problem, ...]:
     """Ask the schema registries and the tables of an app what its columns don't fit, or end the program."""
-    from streamapp_runtime.output_tables import find_table_problems
-    from streamapp_runtime.registered_schemas import find_schema_problems
+    from streamapp_runtime.system_problems import find_system_problems
     from streamapp_systems.protocols import StreamSystemError
     from streamapp_systems.registry import local_systems
 
     try:
-        systems = local_systems(path.absolute().parent)
-        return (*find_schema_problems(plan, systems), *find_table_problems(plan, systems))
+        return find_system_problems(plan, local_systems(path.absolute().parent))
     except StreamSystemError as error:
         exit_with_error(f"{error}\nTo plan without asking, give the partition counts: --streams STREAMS.json")
 

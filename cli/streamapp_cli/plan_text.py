@@ -9,8 +9,7 @@ from streamapp_core.problems import sorted_problems
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.app_streams import count_partitions
 from streamapp_runtime.functions.function_loader import find_code_problems
-from streamapp_runtime.output_tables import find_table_problems
-from streamapp_runtime.registered_schemas import find_schema_problems
+from streamapp_runtime.system_problems import find_system_problems
 from streamapp_systems.expansion_algorithms import installed_algorithm
 from streamapp_systems.registry import local_systems
 
@@ -31,5 +30,5 @@ def plan_text(text: str, folder: Path, partitions: Mapping[str, int] | None = No
         return result
     problems = find_code_problems(result.plan, folder)
     if partitions is None:
-        problems += (*find_schema_problems(result.plan, systems), *find_table_problems(result.plan, systems))
+        problems += find_system_problems(result.plan, systems)
     return PlanResult(plan=None, problems=sorted_problems(problems)) if problems else result

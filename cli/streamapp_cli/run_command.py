@@ -3,13 +3,11 @@
 from functools import partial
 from pathlib import Path
 
-from streamapp_cli.app_files import exit_with_error, read_app_text
+from streamapp_cli.app_files import exit_with_error, read_app_text, state_folder
 from streamapp_cli.command_options import Host, RunOutput
+from streamapp_cli.plan_inputs import parse_app
 from streamapp_cli.run_printer import JsonPrinter, RunPrinter, TextPrinter
 from streamapp_cli.signals import interrupts
-from streamapp_core.naming import local_run_path
-from streamapp_core.spec.parse import parse_text
-from streamapp_core.spec.yaml_document import DocumentError
 from streamapp_runtime.driver.run_app import Drain, MakeHost, run_app
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.driver.start_run import RunRequest
@@ -38,16 +36,13 @@ def run_here(
     if master is not None and host is not Host.SPARK:
         exit_with_error(f"--master is a cluster of Spark, and --host {host} is none: leave one of them out")
     text = read_app_text(file)
-    try:
-        parsed = parse_text(text)
-    except DocumentError as error:
-        exit_with_error(f"{file}: {error}")
+    parsed = parse_app(file, text)
     name = parsed.app.metadata.name if parsed.app is not None else file.stem
     folder = file.absolute().parent
     request = RunRequest(
         text=text,
         folder=folder,
-        state=(state_dir or folder / local_run_path(name)).absolute(),
+        state=state_folder(file, name, state_dir),
         fresh=fresh,
         run_id=new_run_id(),
         delete_outputs=delete_outputs,

@@ -4,12 +4,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from streamapp_cli.app_files import exit_with_error
+from streamapp_cli.app_files import exit_with_error, state_folder
 from streamapp_cli.consoles import new_console
 from streamapp_cli.plan_inputs import read_app
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.text_tables import new_table
-from streamapp_core.naming import local_run_path
 from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import FAILURES
 from streamapp_runtime.execution_context import local_context
@@ -28,7 +27,7 @@ def verify_app(file: Path, *, state_dir: Path | None) -> int:
         print_problems(console, file.stem, parsed.problems)
         return DIFFERENT
     name, folder = parsed.app.metadata.name, file.absolute().parent
-    state = (state_dir or folder / local_run_path(name)).absolute()
+    state = state_folder(file, name, state_dir)
     try:
         with console.status(f"{name}: reading the changelog"):
             verdicts = list(verify_run(parsed.app, local_context(folder), state))

@@ -20,7 +20,6 @@ from streamapp_core.spec.streams import (
     StreamSpec,
 )
 from streamapp_core.spec.systems import SystemKind, SystemSpec
-from streamapp_core.storage_urls import parse_storage_url
 from streamapp_systems.file import FileAdmin, FileStat, take_file_stats
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import Systems
@@ -129,8 +128,7 @@ def _is_asked(system: SystemSpec, stream: StreamSpec, *, written: bool) -> bool:
 
 
 def _lacks_journal(system: SystemSpec) -> bool:
-    grows = system.folder or system.delta
-    return grows is not None and grows.journal is None and parse_storage_url(grows.path) is not None
+    return system.growing is not None and system.growing.journal is None and system.url is not None
 
 
 def bounded_end_offsets(plan: Plan, systems: Systems, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:

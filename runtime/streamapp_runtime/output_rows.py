@@ -1,6 +1,9 @@
 """The rows that the outputs of an app hold, as Arrow."""
 
+from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -10,13 +13,20 @@ from streamapp_core.spec.streams import StreamChanges
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_streams import output_descriptor
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.record_reader import RecordReader
+from streamapp_runtime.rows.message_rows import MessageDecoder
 from streamapp_runtime.stream_sample import stream_decoder
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.protocols import BadRecord
+from streamapp_systems.protocols import BadRecord, FetchedBatch
 from streamapp_systems.registry import Systems
 
 _ROWS = 10_000
-_POLL_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadRows:
+    offset: int
+    table: pa.Table
 
 
 def read_output(name: str, plan: Plan, systems: Systems) -> pa.Table:
@@ -32,29 +42,29 @@ def read_output(name: str, plan: Plan, systems: Systems) -> pa.Table:
     schema = arrow_schema(described.schema)
     with closing(systems.open_admin(stream.system, system)) as admin:
         starts, ends = admin.start_offsets([described]), admin.end_offsets([described])
-    filled = {ssp: end for ssp, end in ends.items() if end > starts.get(ssp, 0)}
     decoder = stream_decoder(plan, stream, systems)
-    found: list[pa.Table] = []
-    with closing(systems.open_consumer(stream.system, system, [described])) as consumer:
-        consumer.assign({ssp: starts.get(ssp, 0) for ssp in filled}, filled)
-        unread = set(filled)
-        while unread:
-            try:
-                fetched = consumer.poll(sorted(unread), _ROWS, _POLL_SECONDS)
-            except BadRecord as bad:
-                raise RuntimeFailure(f"{name}: a row can't be read: {bad}") from bad
-            for batch in fetched:
-                if batch.rows is not None:
-                    found.append(pa.Table.from_batches([batch.rows]))
-                elif len(batch.messages):
-                    assert decoder is not None
-                    decoded = decoder.decode(batch.messages, batch.ssp)
-                    if decoded.bad:
-                        raise RuntimeFailure(f"{name}: a row can't be read: {decoded.bad[0].reason}")
-                    found.append(decoded.rows)
-                if batch.ended or batch.next_offset >= filled[batch.ssp]:
-                    unread.discard(batch.ssp)
+    reader = RecordReader(
+        partial(systems.open_consumer, stream.system, system, [described]),
+        lambda fetched: _tables(name, fetched, decoder),
+        ends=ends,
+        rows=_ROWS,
+        bounded=True,
+    )
+    found = [read.table for _, read in reader.read({ssp: starts.get(ssp, 0) for ssp in ends})]
     return pa.concat_tables([schema.empty_table(), *(table.select(schema.names).cast(schema) for table in found)])
+
+
+def _tables(name: str, fetched: FetchedBatch | BadRecord, decoder: MessageDecoder | None) -> Iterator[_ReadRows]:
+    if isinstance(fetched, BadRecord):
+        raise RuntimeFailure(f"{name}: a row can't be read: {fetched}") from fetched
+    if fetched.rows is not None:
+        yield _ReadRows(fetched.offset, pa.Table.from_batches([fetched.rows]))
+    elif len(fetched.messages):
+        assert decoder is not None
+        decoded = decoder.decode(fetched.messages, fetched.ssp)
+        if decoded.bad:
+            raise RuntimeFailure(f"{name}: a row can't be read: {decoded.bad[0].reason}")
+        yield _ReadRows(fetched.offset, decoded.rows)
 
 
 def _readable(name: str, plan: Plan) -> PlannedStream:

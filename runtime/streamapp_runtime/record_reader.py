@@ -43,7 +43,7 @@ class RecordReader(Generic[Record]):
     def first(self, starts: Mapping[Ssp, int], least: int) -> dict[Ssp, Sequence[Record]]:
         """Read from `starts` on until there are enough records with the offset `least` or a later one."""
         found: dict[Ssp, list[Record]] = {ssp: [] for ssp in starts}
-        for ssp, record in self._read(starts, lambda ssp: len(found[ssp]) < self._rows):
+        for ssp, record in self.read(starts, lambda ssp: len(found[ssp]) < self._rows):
             if record.offset >= least and len(found[ssp]) < self._rows:
                 found[ssp].append(record)
         return {**found}
@@ -55,14 +55,16 @@ class RecordReader(Generic[Record]):
         while missing:
             starts = {ssp: max(firsts[ssp], self._ends[ssp] - offsets) for ssp in missing}
             kept = {ssp: deque[Record](maxlen=self._rows) for ssp in missing}
-            for ssp, record in self._read(starts, lambda _: True):
+            for ssp, record in self.read(starts):
                 kept[ssp].append(record)
             found |= kept
             missing = {ssp for ssp in missing if len(kept[ssp]) < self._rows and starts[ssp] > firsts[ssp]}
             offsets *= _OFFSETS
         return found
 
-    def _read(self, starts: Mapping[Ssp, int], wanted: Callable[[Ssp], bool]) -> Iterator[tuple[Ssp, Record]]:
+    def read(
+        self, starts: Mapping[Ssp, int], wanted: Callable[[Ssp], bool] = lambda _: True
+    ) -> Iterator[tuple[Ssp, Record]]:
         """Read partitions to their ends, or until no more of them is wanted."""
         unread = {ssp for ssp, start in starts.items() if start < self._ends[ssp]}
         if not unread:

@@ -200,7 +200,7 @@ class LocalSystems:
 
     def _growing(self, system: SystemSpec) -> OpenStreams | None:
         """Return what opens the streams of a system whose files become more; None of other systems."""
-        found = system.folder or system.delta
+        found = system.growing
         if found is None:
             return None
         journals = None if found.journal is None else self.folder / found.journal

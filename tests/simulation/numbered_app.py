@@ -181,6 +181,11 @@ class AppShape:
         return replace(shape, containers=False)
 
     @property
+    def tasks(self) -> int:
+        """The number of tasks that the app begins with."""
+        return max(self.partitions, self.intermediate_partitions)
+
+    @property
     def inputs(self) -> Mapping[str, int]:
         """The streams that others write, with the number of partitions that they begin with."""
         more = {"names": self.table, "echoes": self.echoes}

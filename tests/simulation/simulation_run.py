@@ -122,7 +122,7 @@ def faults_of(seed: int) -> tuple[Fault, ...]:
 
 def _faults_of(seed: int) -> tuple[Fault, ...]:
     random, shape = Random(f"faults {seed}"), _shape_of(seed)
-    several, partitions = shape.kubernetes, max(shape.partitions, shape.intermediate_partitions)
+    several, partitions = shape.kubernetes, shape.tasks
     if shape.aging:
         return make_aging_faults(random)
     if seed % _DECLARED_DEAD_EVERY == _DECLARED_DEAD and partitions >= _FEWEST_PARTITIONS:
@@ -266,8 +266,9 @@ class _World(Surroundings):
     @property
     def keeps_processors(self) -> bool:
         """See `DisturbedWorld.keeps_processors`: one without tasks is done after its first commit."""
-        tasks = max(self.shape.partitions, self.shape.intermediate_partitions)
-        return self.shape.processors <= tasks and all(fault.kind is not FaultKind.SCALE for fault in self._faults)
+        return self.shape.processors <= self.shape.tasks and all(
+            fault.kind is not FaultKind.SCALE for fault in self._faults
+        )
 
     # the people around the app
 

@@ -26,6 +26,13 @@ def server():
         yield server
 
 
+@pytest.fixture(scope="session")
+def shared(server):
+    """A bucket for the examples of property tests, each in a folder of its own."""
+    server.make_bucket("examples")
+    return lambda: bucket_at(server.endpoint, "examples") / f"example-{next(_numbers)}"
+
+
 @pytest.fixture
 def bucket(server):
     """The root of a bucket that is empty."""

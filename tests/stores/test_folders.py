@@ -1,6 +1,5 @@
 """Folders in a real S3 server: what holds of those on a disk holds of them, and what only stores do."""
 
-import itertools
 from contextlib import closing
 from dataclasses import replace
 
@@ -18,15 +17,6 @@ from support import apps
 from support.growing_folders import CSV, JSON, admin, arrive_and_read, created, publish, read, ssp
 from support.object_stores import SECRET, bucket_at, system_in
 from support.waiting import eventually
-
-_numbers = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def shared(server):
-    """A bucket for the examples of property tests, each in a folder of its own."""
-    server.make_bucket("landings")
-    return lambda: bucket_at(server.endpoint, "landings") / f"example-{next(_numbers)}"
 
 
 @settings(max_examples=12)

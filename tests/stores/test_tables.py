@@ -1,6 +1,5 @@
 """Tables of Delta in a real S3 server: what holds of those in folders holds of them, and what only stores do."""
 
-import itertools
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from random import Random
@@ -33,15 +32,6 @@ from support.faulty_server import FaultyServer
 from support.growing_tables import PLAIN, admin, append, grow_and_read, keys, read, ssp, stream
 from support.object_stores import bucket_at
 from support.waiting import eventually
-
-_numbers = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def shared(server):
-    """A bucket for the examples of property tests, each in a folder of its own."""
-    server.make_bucket("shared")
-    return lambda: bucket_at(server.endpoint, "shared") / f"example-{next(_numbers)}"
 
 
 @settings(max_examples=15)

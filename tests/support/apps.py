@@ -111,6 +111,20 @@ def document(operators, *, tables=None, processors=1, job=None, **streams) -> di
     return {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "metadata": {"name": "app"}, "spec": spec}
 
 
+def counting_document() -> dict:
+    """Give an app that counts the rows of each key behind a shuffle."""
+    return document(
+        [
+            {"name": "by-k", "from": "numbers", "partitionBy": {"key": "k"}},
+            {"name": "counted", "from": "by-k", "aggregate": {"by": ["k"], "select": "count(*) as n"}},
+            {"name": "sent", "from": "counted", "sendTo": "counts"},
+        ],
+        numbers={"schema": "k int"},
+        counts={},
+        job={"intermediateStreamPartitions": 2},
+    )
+
+
 def write_stream(folder: Path, name: str, header: str, *files: list[str]) -> None:
     """Write an input stream: a CSV file of lines for each partition."""
     (folder / name).mkdir()

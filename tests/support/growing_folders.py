@@ -4,7 +4,6 @@ import gzip
 import io
 import os
 import zlib
-from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,9 +13,10 @@ from hypothesis import strategies as st
 from streamapp_core.schema import parse_schema
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
-from streamapp_systems.folder import FolderAdmin, FolderConsumer, growing_folders
+from streamapp_systems.folder import FolderAdmin, growing_folders
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamDescriptor
+from support.growing_streams import read_growing
 
 COLUMNS = parse_schema("k int")
 CSV = StreamDescriptor(name="s", system="land", address="in", format=StreamFormat.CSV, schema=COLUMNS)
@@ -68,18 +68,8 @@ def read(
     root: Place, stream: StreamDescriptor, starts: dict[Ssp, int], limit: int = 7, journals: Path | None = None
 ) -> dict[Ssp, list[object]]:
     """Read partitions from these offsets to the ends that a look finds."""
-    values: dict[Ssp, list[object]] = {ssp: [] for ssp in starts}
-    with closing(FolderConsumer(growing_folders(root, journals), [stream])) as consumer:
-        consumer.assign(starts, {})
-        asked = consumer.ask_ends(list(starts))
-        while not all((asked.poll() or {ssp(0): False}).values()):
-            for batch in consumer.poll(list(starts), limit, 0.05):
-                assert batch.offset == starts[batch.ssp] + len(values[batch.ssp])
-                assert batch.rows is not None
-                assert not batch.ended
-                assert batch.next_offset == batch.offset + batch.rows.num_rows
-                values[batch.ssp] += batch.rows["k"].to_pylist()
-    return values
+    found = read_growing(growing_folders(root, journals), stream, starts, limit)
+    return {place: [row["k"] for row in rows] for place, rows in found.items()}
 
 
 def arrive_and_read(root: Place, data: st.DataObject, journals: Path | None = None) -> None:

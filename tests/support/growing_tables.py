@@ -1,6 +1,5 @@
 """Tables of Delta that grow, in a folder or in a store of objects, read as streams."""
 
-from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,10 +9,11 @@ from hypothesis import strategies as st
 from streamapp_core.schema import parse_schema
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
-from streamapp_systems.folder import FolderAdmin, FolderConsumer, growing_tables
+from streamapp_systems.folder import FolderAdmin, growing_tables
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamDescriptor
 from support.delta_outputs import delta_table_in, options_of
+from support.growing_streams import read_growing
 
 
 def stream(schema: str = "k int", starting_version: int | None = None) -> StreamDescriptor:
@@ -57,16 +57,7 @@ def read(
     journals: Path | None = None,
 ) -> dict[Ssp, list[dict[str, object]]]:
     """Read partitions from these offsets to the ends that a look finds."""
-    rows: dict[Ssp, list[dict[str, object]]] = {ssp: [] for ssp in starts}
-    with closing(FolderConsumer(growing_tables(root, journals), [of])) as consumer:
-        consumer.assign(starts, {})
-        asked = consumer.ask_ends(list(starts))
-        while not all((asked.poll() or {ssp(0): False}).values()):
-            for batch in consumer.poll(list(starts), limit, 0.05):
-                assert batch.offset == starts[batch.ssp] + len(rows[batch.ssp])
-                assert batch.rows is not None
-                rows[batch.ssp] += batch.rows.to_pylist()
-    return rows
+    return read_growing(growing_tables(root, journals), of, starts, limit)
 
 
 def keys(root: Place, of: StreamDescriptor = PLAIN, journals: Path | None = None) -> list[object]:

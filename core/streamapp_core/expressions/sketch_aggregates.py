@@ -10,6 +10,7 @@ from streamapp_core.expressions.functions.tuple_functions import (
     MOST_LOGARITHM,
     TUPLE_MODES,
     TUPLE_NUMBERS,
+    USUAL_LOGARITHM,
     tuple_mode,
 )
 from streamapp_core.expressions.number_literals import number_or, whole
@@ -21,7 +22,7 @@ from streamapp_core.schema import BIGINT, BINARY, INT, STRING, DataType, TypeKin
 
 SketchWriter = Callable[[PartialsBuilder, AggregateCall, Sequence[Value]], Value]
 
-_LOGARITHM, _LOGARITHMS, _LOGARITHMS_OF_REGISTERS = 12, (LEAST_LOGARITHM, MOST_LOGARITHM), (4, 21)
+_LOGARITHMS, _LOGARITHMS_OF_REGISTERS = (LEAST_LOGARITHM, MOST_LOGARITHM), (4, 21)
 _HASHED = frozenset({TypeKind.INT, TypeKind.BIGINT, TypeKind.FLOAT, TypeKind.DOUBLE, TypeKind.STRING, TypeKind.BINARY})
 
 _ACCURACY, _ACCURACIES = 200, (8, 65_535)
@@ -62,7 +63,7 @@ def _hll_of_values(builder: PartialsBuilder, call: AggregateCall, arguments: Seq
     if value.type not in (INT, BIGINT, STRING):
         hint = "; take hex of it" if value.type == BINARY else ""
         raise Refusal(f"{call.name} takes int, bigint or string, got {value.type}{hint}")
-    parameters = (number_or(arguments, 1, _LOGARITHM),)
+    parameters = (number_or(arguments, 1, USUAL_LOGARITHM),)
     return builder.add_summary(BINARY, guarded(value), SummaryCall("hll_of_values", parameters))
 
 
@@ -136,7 +137,7 @@ def _size_and_mode(call: AggregateCall, arguments: Sequence[Value]) -> tuple[int
     if len(arguments) > 2 or (arguments and not whole(arguments[0], *_LOGARITHMS)):  # noqa: PLR2004
         raise invalid(f"{call.name} keeps 2 to the power of a number from 4 to 16 of hashes; behind it is a mode")
     mode = tuple_mode(call.name, arguments[1] if len(arguments) > 1 else None)
-    return number_or(arguments, 0, _LOGARITHM), mode
+    return number_or(arguments, 0, USUAL_LOGARITHM), mode
 
 
 def _accuracy(call: AggregateCall, arguments: Sequence[Value], default: int) -> int:
@@ -158,7 +159,7 @@ def _logarithm(call: AggregateCall, arguments: Sequence[Value]) -> int:
         raise invalid(
             f"{call.name} takes a value, and perhaps a number from 4 to 16: 2 to its power of hashes are kept"
         )
-    return number_or(arguments, 1, _LOGARITHM)
+    return number_or(arguments, 1, USUAL_LOGARITHM)
 
 
 SKETCHES: Mapping[str, SketchWriter] = {

@@ -11,9 +11,8 @@ from streamapp_core.storage_urls import StorageUrl, parse_storage_url, plain_key
 def check_stores(graph: Graph) -> Iterator[Problem]:
     """Find systems whose paths are URLs and can't be, or that lack what a store needs."""
     for name, system in graph.spec.systems.items():
-        url = None if system.path is None else parse_storage_url(system.path)
+        url, grows = system.url, system.growing
         place = f"spec.systems.{name}.{system.kind}"
-        grows = system.folder or system.delta
         if grows is not None and grows.journal is not None and parse_storage_url(grows.journal) is not None:
             yield _problem(f"{place}.journal", "a journal is a file that is locked: name a folder of a disk or volume")
         if url is None:

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from streamapp_core.spec.base import Duration, Name, SpecModel, Text
 from streamapp_core.spec.kafka_client_settings import check_setting
+from streamapp_core.storage_urls import StorageUrl, parse_storage_url
 
 
 class SystemKind(StrEnum):
@@ -195,8 +196,17 @@ class SystemSpec(SpecModel):
     @property
     def store(self) -> ObjectStore | None:
         """The way to the store that the system's path names, where the spec says it."""
-        grows = self.folder or self.delta
-        return None if grows is None else grows.store
+        return None if self.growing is None else self.growing.store
+
+    @property
+    def growing(self) -> FolderSystem | DeltaSystem | None:
+        """The folder or the tables that become more while the app runs; None of other systems."""
+        return self.folder or self.delta
+
+    @property
+    def url(self) -> StorageUrl | None:
+        """The system's path as a URL; None if it has none, or it is a folder."""
+        return None if self.path is None else parse_storage_url(self.path)
 
     @property
     def path(self) -> str | None:

@@ -15,8 +15,7 @@ from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_streams import count_partitions
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.functions.function_loader import python_path
-from streamapp_runtime.output_tables import find_table_problems
-from streamapp_runtime.registered_schemas import find_schema_problems
+from streamapp_runtime.system_problems import find_system_problems
 from streamapp_systems.expansion_algorithms import installed_algorithm
 from streamapp_systems.registry import Systems
 
@@ -112,7 +111,7 @@ def _plan(
     result = make_plan(parsed, counts, previous, run_id=run_id, algorithms=installed_algorithm)
     if result.plan is None:
         raise PlanRefused(result.problems)
-    problems = (*find_schema_problems(result.plan, systems), *find_table_problems(result.plan, systems))
+    problems = find_system_problems(result.plan, systems)
     if problems:
         raise PlanRefused(problems)
     python_path(result.plan.app.spec.py_files, systems.folder)

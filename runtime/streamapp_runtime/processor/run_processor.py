@@ -188,10 +188,12 @@ class _ProcessorStart:
         """
         starts = self._config.starts
         streams = streams_read_for_others(self._plan, self._model, self._me.processor).intersection(starts)
-        passed = {ssp for task in self._tasks.values() for ssp in task.ssps if ssp.stream in streams}
-        passed = {ssp for ssp in passed if starts[ssp.stream].get(ssp.partition)}
-        passed |= {
-            ssp for task in self._tasks.values() for ssp in task.ssps if _is_kept(self._plan.streams[ssp.stream])
+        passed = {
+            ssp
+            for task in self._tasks.values()
+            for ssp in task.ssps
+            if (ssp.stream in streams and starts[ssp.stream].get(ssp.partition))
+            or _is_kept(self._plan.streams[ssp.stream])
         }
         oldest = {ssp: extent.oldest for ssp, extent in self._connections.extents(passed, self._config.ends).items()}
         return raise_starts(starts, oldest)

@@ -8,16 +8,7 @@ from typer.testing import CliRunner
 from streamapp_cli.main import app
 from support import apps
 
-DOCUMENT = apps.document(
-    [
-        {"name": "by-k", "from": "numbers", "partitionBy": {"key": "k"}},
-        {"name": "counted", "from": "by-k", "aggregate": {"by": ["k"], "select": "count(*) as n"}},
-        {"name": "sent", "from": "counted", "sendTo": "counts"},
-    ],
-    numbers={"schema": "k int"},
-    counts={},
-    job={"intermediateStreamPartitions": 2},
-)
+DOCUMENT = apps.counting_document()
 
 
 @pytest.fixture

@@ -12,16 +12,7 @@ from support import apps
 @pytest.fixture
 def folder(tmp_path):
     """An app that counts by key, run to its end."""
-    document = apps.document(
-        [
-            {"name": "by-k", "from": "numbers", "partitionBy": {"key": "k"}},
-            {"name": "counted", "from": "by-k", "aggregate": {"by": ["k"], "select": "count(*) as n"}},
-            {"name": "sent", "from": "counted", "sendTo": "counts"},
-        ],
-        numbers={"schema": "k int"},
-        counts={},
-        job={"intermediateStreamPartitions": 2},
-    )
+    document = apps.counting_document()
     apps.write_stream(tmp_path, "numbers", "k", ["1", "2", "2"])
     (tmp_path / "app.yaml").write_text(json.dumps(document))
     apps.run(document, tmp_path)

@@ -16,7 +16,7 @@ SKETCH = Parameter("sketch", Accepts.BINARY)
 OTHER = Parameter("other", Accepts.BINARY)
 LOGARITHM = Parameter("logarithm", Accepts.WHOLE_LITERAL)
 _MODE = Parameter("mode", Accepts.TEXT_LITERAL)
-LEAST_LOGARITHM, MOST_LOGARITHM, _USUAL_LOGARITHM = 4, 16, 12
+LEAST_LOGARITHM, MOST_LOGARITHM, USUAL_LOGARITHM = 4, 16, 12
 
 
 def tuple_mode(name: str, value: Value | None) -> str:
@@ -39,7 +39,7 @@ def union_logarithm(name: str, *given: Value) -> int:
     """
     if given and not whole(given[0], LEAST_LOGARITHM, MOST_LOGARITHM):
         raise invalid(f"{name} keeps 2 to the power of a number from {LEAST_LOGARITHM} to {MOST_LOGARITHM} of hashes")
-    return number_or(given, 0, _USUAL_LOGARITHM)
+    return number_or(given, 0, USUAL_LOGARITHM)
 
 
 def of_sketches(kernel: Kernel, kind: str, *sketches: Value) -> Value:
