@@ -289,6 +289,37 @@ def peek(
     raise typer.Exit(peek_stream(file, stream, rows=rows, partition=partition, offset=offset))
 
 
+@app.command(short_help="Print the rows that an operator or a table holds.")
+def state(
+    file: AppFile,
+    name: Annotated[str, typer.Argument(metavar="TABLE_OR_OPERATOR", help="One that keeps state.")],
+    key: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY]...", help="Only rows of this key: a value for each column of it, as printed."),
+    ] = None,
+    *,
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, max=100_000, help="How many rows at most.")] = 20,
+    state_dir: Annotated[
+        Path | None,
+        typer.Option(help="Where the app keeps tables of side inputs (default: .streamapp/<app> beside the file)."),
+    ] = None,
+    output: Annotated[
+        TableOutput, typer.Option(help="Tables, or a JSON object a line for each row.")
+    ] = TableOutput.TABLE,
+) -> None:
+    """Print the rows that an operator or a table of an app holds: groups, open windows, sides of joins, values, timers.
+
+    They are read from the app's changelog, as of the last commits: it may be running, here, elsewhere or on Kubernetes.
+    A table that side inputs fill has none: it is read from the folder of an app that does not run.
+
+    Exit codes: 0 read, 1 the app is refused, has no run, or keeps no such state, 2 the file can't be read.
+    """
+    with runtime_imports():
+        from streamapp_cli.state_command import print_state
+
+    raise typer.Exit(print_state(file, name, key or (), rows=rows, state_dir=state_dir, output=output))
+
+
 @app.command(short_help="Compare the state of a stopped app with its changelog.")
 def verify(
     file: AppFile,

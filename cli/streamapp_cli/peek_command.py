@@ -2,11 +2,11 @@
 
 import base64
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 from streamapp_cli.app_files import exit_with_error
 from streamapp_cli.consoles import new_console
+from streamapp_cli.moments import moment_text
 from streamapp_cli.plan_inputs import ask_counts, read_app
 from streamapp_cli.print_problems import print_problems
 from streamapp_core.plan.planner import plan as make_plan
@@ -37,7 +37,7 @@ def peek_stream(file: Path, stream: str, *, rows: int, partition: int | None, of
 def _document(record: SampledRecord) -> dict[str, object]:
     found: dict[str, object] = {"partition": record.partition, "offset": record.offset}
     if record.timestamp is not None:
-        found["time"] = _time(record.timestamp)
+        found["time"] = moment_text(record.timestamp)
         found["key"] = _text(record.key)
     if record.unreadable is not None:
         return found | {"unreadable": record.unreadable, "value": _text(record.value)}
@@ -61,12 +61,3 @@ def _text(data: bytes | None) -> object:
         return data.decode()
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode()}
-
-
-def _time(milliseconds: int) -> object:
-    """Return a moment as a text; as the number that it is where no calendar has it."""
-    try:
-        moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    except (OverflowError, ValueError, OSError):
-        return milliseconds
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

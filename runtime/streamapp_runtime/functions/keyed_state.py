@@ -12,8 +12,9 @@ import msgspec
 from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.rows.row_codec import encode_key, unify_float
 from streamapp_runtime.state.store import Store
+from streamapp_runtime.state.store_pages import scan_pages
 
-_VALUE, _TIMER = b"v", b"t"
+_VALUE, _AFTER_VALUES, _TIMER, _AFTER_TIMERS = b"v", b"w", b"t", b"u"
 _TIME_BYTES, _EARLIEST = 8, 1 << 63
 _LATEST = _EARLIEST - 1
 
@@ -136,6 +137,14 @@ class KeyedState:
             self._store.delete(at)
             yield _time_of(at), _decode(key)
         self.earliest_timer = self._first_timer()
+
+    def stored_values(self) -> Iterator[tuple[bytes, object]]:
+        """Iterate over the encoded keys that have a value, and their values."""
+        return ((at[len(_VALUE) :], _decode(data)) for at, data in scan_pages(self._store, _VALUE, _AFTER_VALUES))
+
+    def stored_timers(self) -> Iterator[tuple[int, Any]]:
+        """Iterate over the times of all timers, the earliest first, and their keys."""
+        return ((_time_of(at), _decode(key)) for at, key in scan_pages(self._store, _TIMER, _AFTER_TIMERS))
 
     def _at(self, key: object) -> bytes:
         try:

@@ -87,11 +87,7 @@ class StatefulFunction:
         return self._timer_table(list(self._state.pop_timers(watermark)))
 
     def _timer_table(self, due: Sequence[tuple[int, Any]]) -> pa.Table:
-        several = len(self._key) > 1
-        keys = [
-            _key_array([key[place] if several else key for _, key in due], field.type)
-            for place, field in enumerate(self._key)
-        ]
+        keys = key_columns([key for _, key in due], self._key)
         times = pa.array([time for time, _ in due], pa.int64())
         return pa.table([*keys, times], pa.schema([*self._key, EVENT_TIME_FIELD]))
 
@@ -129,6 +125,14 @@ def plain_keys(rows: pa.Table, columns: Sequence[str]) -> list[Any]:
     """Return the keys of rows as functions have them: values of a column, or tuples of those of several."""
     values: list[list[Any]] = [rows.column(name).to_pylist() for name in columns]
     return values[0] if len(values) == 1 else list(zip(*values, strict=True))
+
+
+def key_columns(keys: Sequence[Any], fields: Sequence[pa.Field]) -> list[pa.Array]:
+    """Return the keys of values or timers, as the state has them, as the columns of the key."""
+    several = len(fields) > 1
+    return [
+        _key_array([key[place] if several else key for key in keys], field.type) for place, field in enumerate(fields)
+    ]
 
 
 def _key_array(keys: list[Any], kind: pa.DataType) -> pa.Array:

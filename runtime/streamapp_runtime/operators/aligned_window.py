@@ -1,6 +1,6 @@
 """Tumbling and sliding event-time windows: results per key and window, emitted once at their end."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from streamapp_runtime.operators.window_assignment import WINDOW_END, WindowAssi
 from streamapp_runtime.operators.window_bounds import BOUNDS, EMITTED_AT_ONCE, end_key, result_row
 from streamapp_runtime.operators.windowed_groups import WindowedGroups
 from streamapp_runtime.rows.row_codec import encode_key
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.prefixed_store import PrefixedStore
 from streamapp_runtime.state.store import Store
@@ -47,6 +48,7 @@ class AlignedWindow(WindowedGroups):
         self._early = early
         self._limit = EMITTED_AT_ONCE if limit is None else limit
         self._by = len(aggregation.by_columns)
+        self._names = tuple(column.name for column in aggregation.by_columns)
         self._partials = PartialAggregator(engine, aggregation, [WINDOW_END.name])
         self._merged = MergedPartials(PrefixedStore(store, _BEHIND), self._partials, aggregation, self._by + 1, inline)
         self._results = AggregateResults(engine, aggregation, BOUNDS)
@@ -79,6 +81,12 @@ class AlignedWindow(WindowedGroups):
             self._merged.end(state)
         self._merged.delete_ended()
         return self._results.build([self._with_bounds(state) for state in closed])
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        for states in in_batches(row for _, row in self._states.stored(end=_BEHIND)):
+            rows = self._results.build([self._with_bounds(state) for state in states])
+            yield StoredRows(kind="open windows", key=self._names, rows=rows)
 
     def _with_bounds(self, state: Sequence[Any]) -> list[Any]:
         """Replace the end by both bounds."""

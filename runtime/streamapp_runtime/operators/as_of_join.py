@@ -1,7 +1,7 @@
 """Joins of rows with the version that was valid at their time (docs/windows-and-joins.md)."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from streamapp_core.expressions.typed_sql import quoted
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_runtime.operators.expiring_states import ExpiringStates
 from streamapp_runtime.operators.group_states import GroupStates
-from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, join_keys
+from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, join_keys, stored_sides
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.pending_rows import PendingRows, SortedRows
 from streamapp_runtime.operators.sorted_run import RowIndices
@@ -20,6 +20,7 @@ from streamapp_runtime.operators.timely_rows import TimelyRows
 from streamapp_runtime.operators.window_bounds import EMITTED_AT_ONCE
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, event_times
 from streamapp_runtime.rows.row_codec import encode_key, to_arrow_table, to_plain_rows
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.prefixed_store import PrefixedStore
 from streamapp_runtime.state.store import Store
@@ -108,6 +109,13 @@ class AsOfJoin(BaseOperator):
     def counters(self) -> Mapping[str, int]:
         """See `Operator.counters`."""
         return self._timely.counters()
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        yield from stored_sides(self._keys, [waiting.stored() for waiting in self._waiting])
+        for versions in in_batches(row[:-1] for _, row in self._states.stored()):
+            rows = to_arrow_table(versions, self._schema)
+            yield StoredRows(kind="last versions", key=tuple(self._keys[RIGHT]), rows=rows)
 
     def _oldest(self, time: int) -> int:
         """Return the earliest time of a version that counts for rows of a time."""

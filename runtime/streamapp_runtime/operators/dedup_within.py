@@ -1,6 +1,6 @@
 """The first row of each key within a span of event time: state ends when no duplicate can come any more."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import pyarrow as pa
@@ -9,11 +9,13 @@ from streamapp_core.control.messages import END_OF_TIME
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.timely_rows import TimelyRows
 from streamapp_runtime.operators.window_bounds import BEGINNING, end_key
-from streamapp_runtime.rows.event_time_column import event_times
+from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, event_times
 from streamapp_runtime.rows.row_codec import encode_key, to_plain_rows
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches, with_keys
 from streamapp_runtime.state.store import Store
+from streamapp_runtime.state.store_pages import scan_pages
 
-_BY_KEY, _BY_TIME = b"k", b"t"
+_BY_KEY, _AFTER_KEYS, _BY_TIME = b"k", b"l", b"t"
 _DELETED_AT_ONCE = 100_000
 _TIME_BYTES = 8
 
@@ -28,17 +30,17 @@ class DedupWithin(BaseOperator):
     counted. The store has the times of each key's emitted rows, and an entry for each of them by time.
     """
 
-    def __init__(self, store: Store, by: Sequence[str], within: int) -> None:
+    def __init__(self, store: Store, by: pa.Schema, within: int) -> None:
         """Take the columns of the key, and the span in milliseconds."""
         self._store = store
-        self._by = list(by)
+        self._by = by
         self._within = within
         self._timely = TimelyRows()
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`."""
         usable = self._timely.filter(rows)
-        keys = map(encode_key, to_plain_rows(usable.select(self._by).columns))
+        keys = map(encode_key, to_plain_rows(usable.select(self._by.names).columns))
         emitted = [
             index
             for index, (key, time) in enumerate(zip(keys, event_times(usable)[0].tolist(), strict=True))
@@ -64,6 +66,13 @@ class DedupWithin(BaseOperator):
     def counters(self) -> Mapping[str, int]:
         """See `Operator.counters`."""
         return self._timely.counters()
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`: the keys, with the event times of the rows that were emitted."""
+        entries = scan_pages(self._store, _BY_KEY, _AFTER_KEYS)
+        for keys in in_batches((at[len(_BY_KEY) :], [time]) for at, data in entries for time in _decode(data)):
+            rows = with_keys(keys, self._by, pa.schema([EVENT_TIME_FIELD]))
+            yield StoredRows(kind="keys", key=tuple(self._by.names), rows=rows)
 
     def _is_first(self, key: bytes, time: int) -> bool:
         known = self._times(key)

@@ -1,6 +1,6 @@
 """Rows in the order of their event times, once no earlier one is expected (docs/windows-and-joins.md)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
@@ -9,6 +9,7 @@ from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.pending_rows import PendingRows
 from streamapp_runtime.operators.timely_rows import TimelyRows
 from streamapp_runtime.operators.window_bounds import EMITTED_AT_ONCE
+from streamapp_runtime.rows.stored_rows import StoredRows
 from streamapp_runtime.state.store import Store
 
 
@@ -40,6 +41,10 @@ class EventTimeSort(BaseOperator):
         taken = self._pending.take(until, self._limit)
         self._unfinished = taken is not None and len(taken) == self._limit
         return None if taken is None else taken.rows
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        return (StoredRows(kind="rows that wait", key=(), rows=rows) for rows in self._pending.stored())
 
     def resume(self, watermark: int) -> None:
         """See `Operator.resume`."""

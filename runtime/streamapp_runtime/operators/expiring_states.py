@@ -5,7 +5,7 @@ time; when the slot is due, the key is deleted, or moves to the slot of its newe
 every batch moves once in a ttl.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from streamapp_runtime.operators.batch_aggregation import Row
 from streamapp_runtime.operators.group_states import CACHED_ROWS, GroupStates
@@ -63,6 +63,10 @@ class ExpiringStates(GroupStates):
         self._index.put_all(
             (self._due_key(key, row[-1]), b"") for key, row in zip(keys, rows, strict=True) if key in self._absent
         )
+
+    def stored(self, start: bytes = b"", end: bytes | None = None) -> Iterator[tuple[bytes, Row]]:
+        """Iterate over the keys in a range that have not ended, and their rows, as they are in the store."""
+        return ((key, row) for key, row in super().stored(start, end) if row[-1] >= self._earliest)
 
     def resume(self, earliest: int) -> None:
         """Continue where the keys whose last event time is before this one have ended."""

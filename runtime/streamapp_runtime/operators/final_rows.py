@@ -1,6 +1,6 @@
 """The table that changes lead to: the newest row of each key, kept until the end of all inputs and written then."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import pyarrow as pa
@@ -11,8 +11,10 @@ from streamapp_runtime.operators.window_bounds import EMITTED_AT_ONCE
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.latest_changes import latest_changes
 from streamapp_runtime.rows.row_codec import digest, to_arrow_table, to_plain_rows
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches
 from streamapp_runtime.state.chunked_values import delete_chunks, join_chunks, put_chunks
 from streamapp_runtime.state.store import Store
+from streamapp_runtime.state.store_pages import scan_pages
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.decode
@@ -66,6 +68,11 @@ class FinalRows(BaseOperator):
         if rows:
             self._write(to_arrow_table(rows, self._schema))
         return None
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        for rows in in_batches(_decode(data) for _, data in join_chunks(scan_pages(self._store))):
+            yield StoredRows(kind="newest rows", key=tuple(self._key), rows=to_arrow_table(rows, self._schema))
 
     @property
     def has_pending_results(self) -> bool:

@@ -7,6 +7,7 @@ from streamapp_runtime.operators.batch_aggregation import Row
 from streamapp_runtime.rows.row_codec import decode_row, encode_row
 from streamapp_runtime.state.chunked_values import CHUNK_BYTES, delete_chunks, get_chunks, join_chunks, put_chunks
 from streamapp_runtime.state.store import Store
+from streamapp_runtime.state.store_pages import scan_pages
 
 CACHED_ROWS = 200_000
 
@@ -79,6 +80,11 @@ class GroupStates:
                 delete_chunks(self._store, key)
             self._chunked.discard(key)
         return [decode_row(data) for _, data in popped]
+
+    def stored(self, start: bytes = b"", end: bytes | None = None) -> Iterator[tuple[bytes, Row]]:
+        """Iterate over the keys in a range and their rows, as they are in the store."""
+        entries = join_chunks(scan_pages(self._store, start, end))
+        return ((key, decode_row(data)) for key, data in entries)
 
     def flush(self) -> None:
         """Write the changed rows to the store; empty the cache if it has grown too large."""

@@ -7,10 +7,19 @@ import pyarrow as pa
 
 from streamapp_core.spec.operators import JoinType
 from streamapp_runtime.operators.join_side import CandidatePairs, JoinSide
-from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, PairCondition, equal_keys, join_keys
+from streamapp_runtime.operators.joined_rows import (
+    LEFT,
+    RIGHT,
+    JoinedRows,
+    PairCondition,
+    equal_keys,
+    join_keys,
+    stored_sides,
+)
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.sorted_run import SortedRun
 from streamapp_runtime.operators.timely_rows import TimelyRows
+from streamapp_runtime.rows.stored_rows import StoredRows
 from streamapp_runtime.state.store import Store
 
 _PAIRS_AT_ONCE = 1 << 18
@@ -92,6 +101,10 @@ class IntervalJoin(BaseOperator):
     def counters(self) -> Mapping[str, int]:
         """See `Operator.counters`."""
         return self._timely.counters()
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        return stored_sides(self._keys, [side.stored() for side in self._sides])
 
     def _process(self, rows: pa.Table, side: int) -> pa.Table | None:
         rows = self._usable(rows, side)

@@ -101,6 +101,10 @@ class JoinSide:
             if len(batch):
                 yield CandidatePairs(batch=batch, here=here, rows=self._rows_of(stored), stored=stored)
 
+    def stored(self) -> Iterator[pa.Table]:
+        """Iterate over the rows in the store."""
+        return (self._load_rows(stored.name) for stored in self._stored)
+
     def mark_matched(self, candidates: CandidatePairs, here: RowIndices) -> None:
         """Mark those of the candidates that have matched."""
         matched = candidates.stored.run.matched

@@ -1,6 +1,6 @@
 """The rows that a join emits: columns of both sides, the right key left out, and the later of both event times."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from streamapp_core.expressions import Condition, truth_sql
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.record_keys import joined_keys
+from streamapp_runtime.rows.stored_rows import StoredRows
 from streamapp_runtime.sql_engine import SqlEngine
 
 LEFT, RIGHT = 0, 1
@@ -65,6 +66,15 @@ class PairCondition:
         """Return for each of the rows that pairs would make whether they are one."""
         met: npt.NDArray[np.bool_] = self._engine.query(self._sql, rows=pairs).column(0).to_numpy()
         return met
+
+
+def stored_sides(
+    keys: tuple[Sequence[str], Sequence[str]], sides: Sequence[Iterator[pa.Table]]
+) -> Iterator[StoredRows]:
+    """Return the rows that a join holds of its left and its right side; `keys` are the columns to join on."""
+    for kind, key, tables in zip(("left rows", "right rows"), keys, sides, strict=True):
+        for rows in tables:
+            yield StoredRows(kind=kind, key=tuple(key), rows=rows)
 
 
 def join_keys(rows: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:

@@ -134,6 +134,12 @@ class KeptRows:
                     alive = event_times(found)[0] >= self._earliest
                     yield given[pairs][alive], found.filter(pa.array(alive))
 
+    def stored(self) -> Iterator[pa.Table]:
+        """Iterate over the rows in the store that have not ended, in the order in which they came."""
+        for block in self._blocks:
+            rows = self._load_rows(block.first)
+            yield rows if self._earliest == BEGINNING else rows.filter(pa.array(event_times(rows)[0] >= self._earliest))
+
     def expire(self, earliest: int) -> None:
         """End the rows before an event time, which only rises."""
         self._earliest = earliest

@@ -1,6 +1,6 @@
 """Rows that replace each other, regrouped by columns that may change: a key that moves is deleted where it was."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import pyarrow as pa
@@ -8,8 +8,10 @@ import pyarrow as pa
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, latest_event_time
 from streamapp_runtime.rows.latest_changes import latest_changes
 from streamapp_runtime.rows.row_codec import encode_key, to_arrow_table, to_plain_rows
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches, with_keys
 from streamapp_runtime.rows.tombstones import DELETED_FIELD, with_deleted_column
 from streamapp_runtime.state.store import Store
+from streamapp_runtime.state.store_pages import scan_pages
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.decode
@@ -51,6 +53,12 @@ class MovedKeys:
             self._store.put(name, now)
         added = with_deleted_column(newest, [False] * len(newest)).select(self._schema.names)
         return pa.concat_tables([self._as_rows(deletions), added.cast(self._schema)]) if deletions else added
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """Return the place of each key, some at a time: the columns by which it was regrouped last."""
+        key, places = (pa.schema([self._schema.field(name) for name in names]) for names in (self._key, self._columns))
+        for entries in in_batches((name, self._read(data)) for name, data in scan_pages(self._store)):
+            yield StoredRows(kind="places of keys", key=tuple(self._key), rows=with_keys(entries, key, places))
 
     def _read(self, place: bytes) -> Sequence[object]:
         """Return the values of the columns by which rows are regrouped; that of one column is stored by itself."""

@@ -4,7 +4,7 @@ A search finds where a row stands, however many there are.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -12,10 +12,12 @@ import pyarrow as pa
 
 from streamapp_core.expressions import Ordering
 from streamapp_core.expressions.typed_sql import quoted
-from streamapp_runtime.rows.row_codec import DIGEST_BYTES, MAXIMUM_KEY, digest, to_plain_rows
+from streamapp_runtime.rows.row_codec import DIGEST_BYTES, MAXIMUM_KEY, digest, to_arrow_table, to_plain_rows
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches
 from streamapp_runtime.sql_engine import SqlEngine
-from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, put_chunks
+from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, join_chunks, put_chunks
 from streamapp_runtime.state.store import Store
+from streamapp_runtime.state.store_pages import scan_pages
 
 _ROW, _ORDER = b"r", b"o"
 _SORT_KEY = "__sort_key"
@@ -57,8 +59,16 @@ class OrderedGroups:
         self.by = [schema.get_field_index(column.name) for column in ordering.by_columns]
         """The places of the columns of a group."""
         self._names = schema.names
+        self._schema = schema
         by = ", ".join(f"{column.sql} AS {quoted(column.name)}" for column in ordering.by_columns)
         self._sql = f"SELECT * REPLACE ({by}), {ordering.sort_key_sql(key)} AS {_SORT_KEY} FROM rows"
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        for rows in in_batches(self.stored()):
+            yield StoredRows(
+                kind="rows", key=tuple(self._key), rows=to_arrow_table([row.values for row in rows], self._schema)
+            )
 
     def place(self, rows: pa.Table) -> dict[bytes, OrderedRow]:
         """Return each row of a batch, with its place, by the digest of its key."""
@@ -94,6 +104,11 @@ class OrderedGroups:
         for key, row in new.items():
             self._store.put(row.entry, key)
             put_chunks(self._store, _ROW + key, _encode(row))
+
+    def stored(self) -> Iterator[OrderedRow]:
+        """Iterate over all rows, as they are in the store."""
+        entries = scan_pages(self._store, _ROW, _ROW + _HIGHEST * (DIGEST_BYTES + 1))
+        return (_decode(data) for _, data in join_chunks(entries))
 
     def first(self, group: bytes, n: int | None = None) -> list[bytes]:
         """Return the keys of the first `n` rows of a group (None: of all), in their order."""

@@ -1,7 +1,7 @@
 """Rows with the aggregates of the last rows of their group, by event time (docs/windows-and-joins.md)."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from streamapp_runtime.operators.group_states import CACHED_ROWS, GroupStates
 from streamapp_runtime.operators.sorted_run import RowIndices
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, event_times
 from streamapp_runtime.rows.row_codec import encode_key, to_arrow_table, to_plain_rows
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.prefixed_store import PrefixedStore
 from streamapp_runtime.state.store import Store
@@ -71,6 +72,13 @@ class Over(EventTimeSort):
         if self._expiring is not None and not self.has_pending_results and watermark != END_OF_TIME:
             self._expiring.expire(self._first_counted(watermark))
         return emitted
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        yield from super().stored_rows()
+        for states in in_batches(state for _, state in self._states.stored()):
+            rows = to_arrow_table([row for state in states for row in state[:-1]], self._kept)
+            yield StoredRows(kind="rows of frames", key=(), rows=rows)
 
     def resume(self, watermark: int) -> None:
         """See `Operator.resume`."""

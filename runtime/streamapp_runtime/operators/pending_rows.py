@@ -6,7 +6,7 @@ it lies before that place.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -117,6 +117,12 @@ class PendingRows:
             numbered = numbered.take(pa.array(np.argsort(times, kind="stable")))
         self._unflushed.append(SortedRows(numbered.combine_chunks()))
 
+    def stored(self) -> Iterator[pa.Table]:
+        """Iterate over the rows that are in the store and have not been taken, each chunk of them by event time."""
+        for source in (*self._returned, *map(self._load_again, self._chunks)):
+            if len(source):
+                yield source.rows
+
     def take(self, until: int, limit: int) -> SortedRows | None:
         """Remove the first rows up to a time, at most `limit`; return them."""
         sources, until = self._sources(until, limit)
@@ -189,11 +195,15 @@ class PendingRows:
         self._chunks.append(chunk)
 
     def _load(self, chunk: _Chunk) -> SortedRows:
+        chunk.rows = self._load_again(chunk)
+        return chunk.rows
+
+    def _load_again(self, chunk: _Chunk) -> SortedRows:
         data = get_chunks(self._store, _ROWS + chunk.name)
         assert data is not None
-        chunk.rows = _decode(data)
-        chunk.rows.skip(self._taken)
-        return chunk.rows
+        rows = _decode(data)
+        rows.skip(self._taken)
+        return rows
 
     def _unload(self) -> None:
         """Free the memory of the chunks that are needed last; the rows before `start` of others are known no more."""

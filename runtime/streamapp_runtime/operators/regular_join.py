@@ -1,14 +1,15 @@
 """Joins of two streams without a bound in time: every pair of rows with equal keys, once both have come."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
 from streamapp_core.control.messages import END_OF_TIME
-from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, equal_keys, join_keys
+from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, equal_keys, join_keys, stored_sides
 from streamapp_runtime.operators.kept_rows import KeptRows
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.timely_rows import TimelyRows
+from streamapp_runtime.rows.stored_rows import StoredRows
 from streamapp_runtime.state.store import Store
 
 
@@ -67,6 +68,10 @@ class RegularJoin(BaseOperator):
         """See `Operator.flush`."""
         for side in self._sides:
             side.flush()
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        return stored_sides(self._keys, [side.stored() for side in self._sides])
 
     def _process(self, rows: pa.Table, side: int) -> pa.Table | None:
         if self._timely is not None:

@@ -22,10 +22,12 @@ from streamapp_runtime.operators.moments import BatchValues
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.latest_changes import latest_changes
 from streamapp_runtime.rows.row_codec import DIGEST_BYTES, digest
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches
 from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_runtime.sql_engine import SqlEngine
-from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, put_chunks
+from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, join_chunks, put_chunks
 from streamapp_runtime.state.store import Store
+from streamapp_runtime.state.store_pages import scan_pages
 
 _CONTRIBUTION, _MEMBER, _GROUP, _NEXT = b"c", b"m", b"g", b"n"
 _LATEST = event_time_partial(EVENT_TIME_COLUMN, Merge.MAX)
@@ -77,6 +79,7 @@ class RetractingAggregate(BaseOperator):
         self._key = list(key)
         timed = replace(aggregation, partials=(*aggregation.partials, _LATEST))
         self._by = len(aggregation.by_columns)
+        self._names = tuple(column.name for column in aggregation.by_columns)
         self._first = self._by + len(self._key)
         self._rows = PartialAggregator(engine, timed, [f"__key_{place}" for place in range(len(self._key))])
         self._results = AggregateResults(engine, aggregation)
@@ -114,6 +117,13 @@ class RetractingAggregate(BaseOperator):
         if self._number != self._stored_number:
             self._store.put(_NEXT, b"%d" % self._number)
             self._stored_number = self._number
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        entries = scan_pages(self._store, _GROUP, _GROUP + b"\xff" * (DIGEST_BYTES + 1))
+        for groups in in_batches(_group(data) for _, data in join_chunks(entries)):
+            rows = self._results.build([[*group.by, *self._values(group), group.time] for group in groups])
+            yield StoredRows(kind="groups", key=self._names, rows=rows)
 
     def _contributions(self, rows: pa.Table) -> Iterator[tuple[bytes, list[Any], list[Any]]]:
         """Return for each row its key, the columns of its group and its partial results, the event time last."""

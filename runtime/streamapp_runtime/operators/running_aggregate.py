@@ -1,5 +1,6 @@
 """Running aggregates: each batch emits the new result of every key in it."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from streamapp_runtime.operators.batch_aggregation import PartialAggregator, Row
 from streamapp_runtime.operators.merged_partials import MergedPartials
 from streamapp_runtime.operators.running_groups import RunningGroups
 from streamapp_runtime.rows.row_codec import encode_key
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
 
@@ -35,6 +37,7 @@ class Aggregate(RunningGroups):
         """
         super().__init__(store, ttl)
         self._by = len(aggregation.by_columns)
+        self._names = tuple(column.name for column in aggregation.by_columns)
         timed = replace(aggregation, partials=(*aggregation.partials, _LATEST))
         self._partials = PartialAggregator(engine, timed)
         self._results = AggregateResults(engine, aggregation)
@@ -45,6 +48,12 @@ class Aggregate(RunningGroups):
         super().advance_watermark(watermark)
         self._merged.delete_ended()
         return None
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        for states in in_batches(row for _, row in self._stored()):
+            rows = self._results.build(states)
+            yield StoredRows(kind="groups", key=self._names, rows=rows)
 
     def _process(self, rows: pa.Table) -> pa.Table | None:
         partials = self._partials.aggregate(rows)

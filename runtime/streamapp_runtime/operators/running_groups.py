@@ -1,7 +1,7 @@
 """Groups whose results go on for ever: their state, and when a group is forgotten."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
@@ -11,6 +11,7 @@ from streamapp_runtime.operators.expiring_states import ExpiringStates
 from streamapp_runtime.operators.group_states import CACHED_ROWS, GroupStates
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.timely_rows import TimelyRows
+from streamapp_runtime.rows.row_codec import FIRST_KEY
 from streamapp_runtime.state.store import Store
 
 
@@ -52,6 +53,10 @@ class RunningGroups(BaseOperator, ABC):
     def counters(self) -> Mapping[str, int]:
         """See `Operator.counters`."""
         return {} if self._timely is None else self._timely.counters()
+
+    def _stored(self) -> Iterator[tuple[bytes, Row]]:
+        """Iterate over the encoded groups in the store and their states."""
+        return self._states.stored(FIRST_KEY)
 
     def _end(self, row: Row) -> None:
         """Note that a group ends, which has this state."""

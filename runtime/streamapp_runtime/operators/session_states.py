@@ -1,14 +1,15 @@
 """The open sessions of every key, and an index of their ends."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from streamapp_runtime.operators.window_bounds import due_below, end_key
 from streamapp_runtime.state.store import Store
+from streamapp_runtime.state.store_pages import scan_pages
 
-_BY_KEY, _BY_END = b"k", b"e"
+_BY_KEY, _AFTER_KEYS, _BY_END = b"k", b"l", b"e"
 _END_BYTES = 8
 _CACHED_KEYS = 100_000
 
@@ -72,6 +73,11 @@ class SessionStates:
         self._write()
         self._earliest = self._first_end()
         return sorted(due, key=lambda session: session.end)
+
+    def stored(self) -> Iterator[Session]:
+        """Iterate over the open sessions, as they are in the store."""
+        for _, data in scan_pages(self._store, _BY_KEY, _AFTER_KEYS):
+            yield from _decode(data)
 
     def flush(self) -> None:
         """Write the changed sessions to the store; empty the cache if it has grown too large."""

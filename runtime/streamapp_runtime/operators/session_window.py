@@ -1,6 +1,6 @@
 """Session windows: rows of a key with no gap between them, emitted once when the watermark passes their end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.session_states import Session, SessionStates
 from streamapp_runtime.operators.window_bounds import BEGINNING, BOUNDS, result_row
 from streamapp_runtime.rows.row_codec import encode_key
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
 from streamapp_systems.floating_keys import unify_floats
@@ -73,6 +74,12 @@ class SessionWindow(BaseOperator):
     def counters(self) -> Mapping[str, int]:
         """See `Operator.counters`."""
         return {"late": self._late, "undated": self._undated}
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        for sessions in in_batches(self._states.stored()):
+            rows = self._results.build([self._result(session) for session in sessions])
+            yield StoredRows(kind="open sessions", key=tuple(self._by), rows=rows)
 
     def _add(self, by: Sequence[Any], partial: Sequence[Any]) -> None:
         first, last, rows, *results = partial

@@ -13,6 +13,7 @@ from streamapp_runtime.operators.row_ranking import PLACE, RankedGroup, RowRanki
 from streamapp_runtime.operators.running_groups import RunningGroups
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.row_codec import to_arrow_table
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches
 from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
@@ -62,6 +63,13 @@ class TopN(RunningGroups):
         deletions = with_place(to_arrow_table(gone, self._ranking.schema), self._place)
         marked = [] if emitted is None else [with_deleted_column(emitted, [False] * len(emitted))]
         return pa.concat_tables([*marked, with_deleted_column(deletions, [True] * len(gone))])
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        for states in in_batches(state for _, state in self._stored()):
+            ranked = [row for state in states for row in (state if self._ttl is None else state[:-1])]
+            rows = with_place(to_arrow_table(ranked, self._ranking.schema), self._place)
+            yield StoredRows(kind="first rows", key=tuple(self._ranking.by), rows=rows)
 
     def _put_with_times(
         self, ranked: Mapping[bytes, RankedGroup], known: Mapping[bytes, Row], latest: Mapping[bytes, int]

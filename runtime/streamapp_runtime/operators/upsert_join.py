@@ -4,12 +4,12 @@ The store has the rows of each side by the value that they are joined by, and th
 and keys are digests there, so that all names have one length.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows
+from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, stored_sides
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, latest_event_time
 from streamapp_runtime.rows.latest_changes import latest_changes
@@ -21,9 +21,11 @@ from streamapp_runtime.rows.row_codec import (
     to_arrow_table,
     to_plain_rows,
 )
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches
 from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, join_chunks, put_chunks
 from streamapp_runtime.state.store import Store
+from streamapp_runtime.state.store_pages import scan_pages
 
 _NAMES = (b"l", b"r")
 _ROW, _VALUE = b"r", b"v"
@@ -79,6 +81,12 @@ class _Side:
         start = self._rows + value
         return [decode_row(data) for _, data in join_chunks(self._store.scan(start, start + _HIGHEST))]
 
+    def stored(self) -> Iterator[pa.Table]:
+        """Iterate over all rows, as they are in the store."""
+        entries = scan_pages(self._store, self._rows, self._rows + _HIGHEST * 2)
+        for rows in in_batches(decode_row(data) for _, data in join_chunks(entries)):
+            yield to_arrow_table(rows, self.schema)
+
     def remove(self, key: bytes, value: bytes) -> None:
         """Remove a row."""
         self._store.delete(self._values + key)
@@ -132,6 +140,11 @@ class UpsertJoin(BaseOperator):
     def process_right(self, rows: pa.Table) -> pa.Table | None:
         """Process changes of the right side; return those of the pairs."""
         return self._process(rows, RIGHT)
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        left, right = self._sides
+        return stored_sides((left.key, right.key), [left.stored(), right.stored()])
 
     def _process(self, rows: pa.Table, number: int) -> pa.Table | None:
         side, other = self._sides[number], self._sides[1 - number]

@@ -4,7 +4,7 @@ All rows are kept. A batch reads the order of the groups in which rows change, a
 those before them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from streamapp_runtime.operators.ordered_groups import OrderedGroups, OrderedRow
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, latest_event_time
 from streamapp_runtime.rows.latest_changes import latest_changes
 from streamapp_runtime.rows.row_codec import digest, to_arrow_table
+from streamapp_runtime.rows.stored_rows import StoredRows
 from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
@@ -71,6 +72,10 @@ class UpsertOver(BaseOperator):
         if left:
             marked.append(with_deleted_column(self._gone(list(left.values()), time), [True] * len(left)))
         return pa.concat_tables(marked) if marked else None
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        return self._groups.stored_rows()
 
     def _reached(self, rows: Mapping[bytes, OrderedRow], order: _Groups) -> frozenset[bytes]:
         """Return the keys of all rows that have one of these in their frame."""

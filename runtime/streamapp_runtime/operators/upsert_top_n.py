@@ -4,7 +4,7 @@ All rows are kept, since each may become one of the first. A batch reads the fir
 changes, so a change costs as much as n rows and one search, however many there are.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from streamapp_runtime.operators.row_ranking import PLACE, with_place
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, latest_event_time
 from streamapp_runtime.rows.latest_changes import latest_changes
 from streamapp_runtime.rows.row_codec import digest, to_arrow_table
+from streamapp_runtime.rows.stored_rows import StoredRows
 from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
@@ -84,6 +85,10 @@ class UpsertTopN(BaseOperator):
             if before.get(one) != key or key in known
         ]
         return self._built(deleted, emitted)
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        return self._groups.stored_rows()
 
     def _first_rows(self, groups: Iterable[bytes]) -> dict[_Result, bytes]:
         """Return the keys of the first rows of groups, by what tells their results apart."""

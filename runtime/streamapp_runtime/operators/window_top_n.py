@@ -1,5 +1,7 @@
 """The first rows of tumbling and sliding event-time windows, emitted once at the windows' end."""
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -12,6 +14,7 @@ from streamapp_runtime.operators.window_bounds import BOUNDS, EMITTED_AT_ONCE, e
 from streamapp_runtime.operators.windowed_groups import WindowedGroups
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.row_codec import to_arrow_table
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
 
@@ -41,6 +44,7 @@ class WindowTopN(WindowedGroups):
         super().__init__(GroupStates(store, CACHED_ROWS // n), WindowAssignment(length, step))
         columns = schema.append(EVENT_TIME_FIELD).append(WINDOW_END)
         self._ranking = RowRanking(engine, ordering, columns, n=n, ties=ties, also_by=[WINDOW_END.name])
+        self._names = tuple(column.name for column in ordering.by_columns)
         self._place = place
         self._groups_at_once = max((EMITTED_AT_ONCE if limit is None else limit) // n, 1)
 
@@ -61,6 +65,12 @@ class WindowTopN(WindowedGroups):
         """Close the windows that end at or before the watermark: emit their first rows, delete their state."""
         rows = [row for state in self._close(watermark, self._groups_at_once) for row in state]
         return self._with_bounds(to_arrow_table(rows, self._ranking.schema))
+
+    def stored_rows(self) -> Iterator[StoredRows]:
+        """See `HoldsRows.stored_rows`."""
+        for states in in_batches(state for _, state in self._states.stored()):
+            rows = self._with_bounds(to_arrow_table([row for state in states for row in state], self._ranking.schema))
+            yield StoredRows(kind="first rows of open windows", key=self._names, rows=rows)
 
     def _with_bounds(self, ranked: pa.Table) -> pa.Table | None:
         """Replace the end by both bounds, and the event time by the last moment of the window."""

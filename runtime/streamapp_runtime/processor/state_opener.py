@@ -22,12 +22,21 @@ from streamapp_runtime.state.unlogged_state import UnloggedState
 from streamapp_systems.protocols import OutputPlace, Producer, StagedOutput, StagedPart
 
 _LOCK_SECONDS = 20.0
-_SIDE_INPUTS = "side-inputs"
 
 
 def task_folder(state: Path, task: str) -> Path:
     """Return the folder of a task's state, below that of its run."""
     return state / task.replace(" ", "-")
+
+
+def side_input_folder(folder: Path) -> Path:
+    """Return the folder of the stores without a changelog, below that of a task, or of a processor's tasks."""
+    return folder / "side-inputs"
+
+
+def shared_owner(processor: str) -> str:
+    """Return the name that the owner of the stores has which all tasks of a processor share."""
+    return f"processor {processor}"
 
 
 class StateOpener:
@@ -72,12 +81,12 @@ class StateOpener:
 
     def open_unlogged(self, task: str) -> UnloggedState:
         """Open the stores of a task that have no changelog; the task's own state is open."""
-        return self._unlogged(task, task_folder(self._folder, task) / _SIDE_INPUTS)
+        return self._unlogged(task, side_input_folder(task_folder(self._folder, task)))
 
     def open_shared(self, processor: str) -> UnloggedState:
         """Open the stores that all tasks of a processor share."""
-        name = f"processor {processor}"
-        return self._unlogged(name, self._locked(name) / _SIDE_INPUTS)
+        name = shared_owner(processor)
+        return self._unlogged(name, side_input_folder(self._locked(name)))
 
     def _restored(self, name: str, folder: Path, changelog: ChangelogPartitionReader, producer: Producer) -> TaskState:
         owner, clock = self._owner(name), self._clock

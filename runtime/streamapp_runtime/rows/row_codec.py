@@ -18,6 +18,8 @@ from streamapp_systems.floating_keys import unify_floats
 MAXIMUM_KEY = 480
 """LMDB allows 511 bytes; some are left for prefixes of stores."""
 DIGEST_BYTES = 16
+FIRST_KEY = b"\x80"
+"""No encoded key is before it: they are arrays of MessagePack. Entries of other kinds begin with letters."""
 
 _NAN = math.nan
 """Found in dictionaries, as it is the same object: no other is equal to it."""
@@ -43,6 +45,17 @@ def encode_key(values: Sequence[object]) -> bytes:
         return key
     end = hashlib.blake2b(key, digest_size=32).digest()
     return key[: MAXIMUM_KEY - len(end)] + end
+
+
+def decode_key(data: bytes) -> list[Any] | None:
+    """Decode the values of `encode_key`; None if the key was cut."""
+    if len(data) < MAXIMUM_KEY:
+        return _decode(data)
+    try:
+        values = _decode(data)
+    except msgspec.DecodeError:
+        return None
+    return values if _encode(values) == data else None
 
 
 def digest(values: Sequence[object]) -> bytes:

@@ -1,13 +1,15 @@
 """A table in a store: rows under their encoded key, looked up a batch at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from streamapp_core.adjunct.changes import last_changes
 from streamapp_runtime.rows.row_codec import decode_row, encode_key, encode_row, to_arrow_table, to_plain_rows
+from streamapp_runtime.rows.stored_rows import StoredRows, in_batches, with_keys
 from streamapp_runtime.state.store import Store
+from streamapp_runtime.state.store_pages import scan_pages
 from streamapp_runtime.tables.table_changes import ChangeExtractor, TableChanges
 
 _CACHED = 200_000
@@ -69,6 +71,12 @@ class LookupTable:
             if data is not None:
                 found.append(decode_row(data))
         self._rows = pa.concat_tables([self._rows, to_arrow_table(found, self._columns)]).combine_chunks()
+
+
+def stored_table_rows(store: Store, key: pa.Field, columns: pa.Schema) -> Iterator[StoredRows]:
+    """Return the rows of a table in a store, some at a time, behind their keys; a key that was cut is null."""
+    for entries in in_batches((name, decode_row(data)) for name, data in scan_pages(store)):
+        yield StoredRows(kind="rows", key=(key.name,), rows=with_keys(entries, pa.schema([key]), columns))
 
 
 def _values(changed: TableChanges) -> list[tuple[Any, ...] | None]:

@@ -1,4 +1,4 @@
-"""The building of joins of two streams: the kind that a planned join takes, over the state of its task."""
+"""The building of joins of two streams: the kind that a planned join takes, over its store."""
 
 from streamapp_core.expressions import Condition
 from streamapp_core.plan.plan import PlannedOperator
@@ -10,16 +10,18 @@ from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, PairCondition
 from streamapp_runtime.operators.regular_join import RegularJoin
 from streamapp_runtime.operators.upsert_join import UpsertJoin
 from streamapp_runtime.tasks.planned_columns import columns_of, replaced_key
-from streamapp_runtime.tasks.task_context import TaskContext
+from streamapp_runtime.tasks.stateful_context import StatefulContext
 from streamapp_systems.arrow_types import arrow_schema
 
 
-def build_join(planned: PlannedOperator, context: TaskContext) -> AsOfJoin | IntervalJoin | RegularJoin | UpsertJoin:
+def build_join(
+    planned: PlannedOperator, context: StatefulContext
+) -> AsOfJoin | IntervalJoin | RegularJoin | UpsertJoin:
     """Build a join."""
     join = planned.spec.join
     assert join is not None
     left, right = planned.input_schemas
-    store = context.state.logged_store(planned.name)
+    store = context.store
     of_left, of_right = join.columns
     keys = columns_of(left, of_left), columns_of(right, of_right)
     schemas = arrow_schema(left), arrow_schema(right)
@@ -37,19 +39,19 @@ def build_join(planned: PlannedOperator, context: TaskContext) -> AsOfJoin | Int
     bounds = join.bounds
     if join.as_of:
         return AsOfJoin(
-            context.processor.engine,
+            context.engine,
             store,
             keys=keys,
             schemas=schemas,
             keeps_unmatched=join.type is JoinType.LEFT,
             within=None if bounds is None else bounds.before,
-            limit=context.processor.results_at_once,
+            limit=context.results_at_once,
         )
     if bounds is None:
         return RegularJoin(store, keys=keys, schemas=schemas, ttl=planned.spec.ttl)
     condition = None
     if isinstance(planned.compiled, Condition):
-        condition = PairCondition(context.processor.engine, planned.compiled)
+        condition = PairCondition(context.engine, planned.compiled)
     return IntervalJoin(
         store,
         keys=keys,

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from streamapp_core.expressions import Aggregation, Ordering, OverFrames, Select
+from streamapp_core.expressions import Select
 from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
 from streamapp_core.plan.null_keys import has_null_group, null_key_column
 from streamapp_core.plan.plan import PlannedOperator
-from streamapp_core.plan.stream_types.stream_type import Upsert
-from streamapp_core.plan.stream_types.upsert_deletions import moving_columns
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.groups import WindowTime
 from streamapp_core.spec.operators import OperatorKind, ProcessOrder
@@ -18,31 +16,18 @@ from streamapp_runtime.functions.process_function import ProcessFunction
 from streamapp_runtime.functions.stateful_function import StatefulFunction
 from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.operators.aligned_window import AlignedWindow
-from streamapp_runtime.operators.dedup import Dedup
-from streamapp_runtime.operators.dedup_within import DedupWithin
-from streamapp_runtime.operators.early_results import EarlyResults
-from streamapp_runtime.operators.event_time_sort import EventTimeSort
 from streamapp_runtime.operators.final_rows import FinalRows
 from streamapp_runtime.operators.flat_map import FlatMap
 from streamapp_runtime.operators.guarded_operator import GuardedOperator
 from streamapp_runtime.operators.join_table import JoinTable
-from streamapp_runtime.operators.moved_keys import MovedKeys
 from streamapp_runtime.operators.null_key_guard import NullKeyGuard
 from streamapp_runtime.operators.operator import InputPort, Operator, TaskOperator
 from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.operators.outputs import Broadcast, NotWritten, PartitionBy, SendToFile, SendToStream
-from streamapp_runtime.operators.over import Over
 from streamapp_runtime.operators.processing_time import ProcessingTime
-from streamapp_runtime.operators.retracting_aggregate import RetractingAggregate
 from streamapp_runtime.operators.row_operators import CallingQuery, Merge, PlainSelect, SqlOperator
-from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.send_to_table import SendToTable
-from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.stateful_process import StatefulProcess
-from streamapp_runtime.operators.top_n import TopN
-from streamapp_runtime.operators.upsert_over import UpsertOver
-from streamapp_runtime.operators.upsert_top_n import UpsertTopN
-from streamapp_runtime.operators.window_top_n import WindowTopN
 from streamapp_runtime.rows.hidden_columns import hidden_fields
 from streamapp_runtime.rows.projection import plain_projection
 from streamapp_runtime.rows.record_keys import RecordKey
@@ -50,6 +35,8 @@ from streamapp_runtime.tasks.join_builder import build_join
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 from streamapp_runtime.tasks.planned_columns import columns_of, replaced_key
 from streamapp_runtime.tasks.query_chains import ROW_KINDS, chain_sql, row_operator_chains
+from streamapp_runtime.tasks.stateful_context import StatefulContext
+from streamapp_runtime.tasks.stateful_operators import STATEFUL_KINDS, build_moved_keys, build_stateful
 from streamapp_runtime.tasks.task_context import TaskContext
 from streamapp_runtime.writing.record_check import RecordCheck
 from streamapp_systems.arrow_types import arrow_schema
@@ -64,7 +51,7 @@ def build_pipeline(context: TaskContext) -> Pipeline:
         step: TaskOperator
         max_output_delay, clock = 0, None
         if last.kind is OperatorKind.JOIN:
-            step = join = build_join(last, context)
+            step = join = build_join(last, _stateful(last, context))
             ports: tuple[InputPort, ...] = (join.process_left, join.process_right)
             max_output_delay = join.max_output_delay
         else:
@@ -96,7 +83,19 @@ def _operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operato
         return _row_operator(chain, context)
     if planned.kind in _WRITES and _is_written_elsewhere(planned, context):
         return NotWritten()
+    if planned.kind in STATEFUL_KINDS:
+        return build_stateful(planned, _stateful(planned, context))
     return _BUILDERS[planned.kind](planned, context)
+
+
+def _stateful(planned: PlannedOperator, context: TaskContext) -> StatefulContext:
+    processor = context.processor
+    return StatefulContext(
+        store=context.state.logged_store(planned.name),
+        engine=processor.engine,
+        time_of_day=processor.time_of_day,
+        results_at_once=processor.results_at_once,
+    )
 
 
 def _clock(planned: PlannedOperator, context: TaskContext) -> ProcessingTime | None:
@@ -168,12 +167,8 @@ def _merge(planned: PlannedOperator, _: TaskContext) -> Operator:
 def _partition_by(planned: PlannedOperator, context: TaskContext) -> Operator:
     assert planned.spec.partition_by is not None
     written = None if context.processor.plan.streams[planned.name].consumers else context.written
-    columns, (schema,) = planned.spec.partition_by.columns, planned.input_schemas
-    moved = None
-    if moving_columns(columns, planned.input_types[0].changes):
-        store, key = context.state.logged_store(planned.name), replaced_key(planned)
-        others = [name for name in columns_of(schema, columns) if name not in key]
-        moved = MovedKeys(store, arrow_schema(schema), key, others)
+    columns = planned.spec.partition_by.columns
+    moved = build_moved_keys(planned, context.state.logged_store)
     record_key = RecordKey(columns, columns if len(columns) > 1 else ())
     return PartitionBy(context.processor.writers.intermediate, planned.name, record_key, written, moved)
 
@@ -188,87 +183,6 @@ def _join_table(planned: PlannedOperator, context: TaskContext) -> Operator:
     added = planned.schema.names[len(planned.input_schemas[0].names) :]
     columns = columns_of(planned.input_schemas[0], join.columns)
     return JoinTable(context.tables[join.table], columns, added, join.type)
-
-
-def _aggregate(planned: PlannedOperator, context: TaskContext) -> Operator:
-    engine, store, aggregation = (
-        context.processor.engine,
-        context.state.logged_store(planned.name),
-        _aggregation(planned),
-    )
-    if isinstance(planned.input_types[0].changes, Upsert):
-        return RetractingAggregate(engine, store, aggregation, replaced_key(planned))
-    return Aggregate(engine, store, aggregation, planned.spec.ttl)
-
-
-def _window(planned: PlannedOperator, context: TaskContext) -> Operator:
-    window = planned.spec.window
-    assert window is not None
-    store = context.state.logged_store(planned.name)
-    engine, limit = context.processor.engine, context.processor.results_at_once
-    if window.session is not None:
-        return SessionWindow(engine, store, _aggregation(planned), window.session)
-    length = window.tumbling or window.sliding
-    assert length is not None
-    step = window.every or length
-    if window.top_n is None:
-        emit, clock = window.emit, context.processor.time_of_day
-        early = None if emit is None else EarlyResults(clock, emit.every)
-        return AlignedWindow(engine, store, _aggregation(planned), length=length, step=step, limit=limit, early=early)
-    top, (schema,) = window.top_n, planned.input_schemas
-    return WindowTopN(
-        engine,
-        store,
-        _ordering(planned),
-        arrow_schema(schema),
-        length=length,
-        step=step,
-        n=top.n,
-        ties=top.ties,
-        place=top.rank,
-        limit=limit,
-    )
-
-
-def _top_n(planned: PlannedOperator, context: TaskContext) -> Operator:
-    top, (schema,) = planned.spec.top_n, planned.input_schemas
-    assert top is not None
-    engine, store, ordering = (
-        context.processor.engine,
-        context.state.logged_store(planned.name),
-        _ordering(planned),
-    )
-    columns = arrow_schema(schema)
-    if not isinstance(planned.input_types[0].changes, Upsert):
-        return TopN(engine, store, ordering, columns, n=top.n, place=top.rank, ttl=planned.spec.ttl)
-    key, deletes = replaced_key(planned), planned.type.deletes
-    return UpsertTopN(engine, store, ordering, columns, key, n=top.n, place=top.rank, deletes=deletes)
-
-
-def _dedup(planned: PlannedOperator, context: TaskContext) -> Operator:
-    dedup, store = planned.spec.dedup, context.state.logged_store(planned.name)
-    assert dedup is not None
-    by = [column.name for column in _ordering(planned).by_columns]
-    if dedup.within is not None:
-        return DedupWithin(store, by, dedup.within)
-    return Dedup(store, by, dedup.keep, planned.spec.ttl)
-
-
-def _over(planned: PlannedOperator, context: TaskContext) -> Operator:
-    over, (schema,) = planned.spec.over, planned.input_schemas
-    assert over is not None
-    assert isinstance(planned.compiled, OverFrames)
-    engine, store, columns = context.processor.engine, context.state.logged_store(planned.name), arrow_schema(schema)
-    if over.order_by is not None:
-        assert over.rows is not None
-        key, deletes = replaced_key(planned), planned.type.deletes
-        return UpsertOver(engine, store, planned.compiled, columns, key, rows=over.rows, deletes=deletes)
-    limit = context.processor.results_at_once
-    return Over(engine, store, planned.compiled, columns, rows=over.rows, reach=over.reach, limit=limit)
-
-
-def _sorted(planned: PlannedOperator, context: TaskContext) -> Operator:
-    return EventTimeSort(context.state.logged_store(planned.name), context.processor.results_at_once)
 
 
 def _process(planned: PlannedOperator, context: TaskContext) -> Operator:
@@ -319,16 +233,6 @@ def _send_to(planned: PlannedOperator, context: TaskContext) -> Operator:
     return SendToStream(writers.outputs, stream, check, spread=number, written=context.written, history=history)
 
 
-def _aggregation(planned: PlannedOperator) -> Aggregation:
-    assert isinstance(planned.compiled, Aggregation)
-    return planned.compiled
-
-
-def _ordering(planned: PlannedOperator) -> Ordering:
-    assert isinstance(planned.compiled, Ordering)
-    return planned.compiled
-
-
 _WRITES = frozenset({OperatorKind.PARTITION_BY, OperatorKind.BROADCAST, OperatorKind.SEND_TO})
 
 _BUILDERS: Mapping[OperatorKind, Callable[[PlannedOperator, TaskContext], Operator]] = {
@@ -336,12 +240,6 @@ _BUILDERS: Mapping[OperatorKind, Callable[[PlannedOperator, TaskContext], Operat
     OperatorKind.PARTITION_BY: _partition_by,
     OperatorKind.BROADCAST: _broadcast,
     OperatorKind.JOIN_TABLE: _join_table,
-    OperatorKind.AGGREGATE: _aggregate,
-    OperatorKind.TOP_N: _top_n,
-    OperatorKind.DEDUP: _dedup,
-    OperatorKind.WINDOW: _window,
-    OperatorKind.OVER: _over,
-    OperatorKind.SORTED: _sorted,
     OperatorKind.PROCESS: _process,
     OperatorKind.SEND_TO_TABLE: _send_to_table,
     OperatorKind.SEND_TO: _send_to,

@@ -11,6 +11,7 @@ from streamapp_runtime.operators.dedup import Dedup
 from streamapp_runtime.operators.dedup_within import DedupWithin
 from streamapp_runtime.state.memory_store import MemoryEnvironment
 
+KEY = pa.schema([("k", pa.string()), ("f", pa.float64())])
 WITHIN = 10
 
 keys = st.tuples(st.sampled_from(["x", "y", None]), st.sampled_from([0.0, -0.0, 1.5, None]))
@@ -44,11 +45,11 @@ def numbers(result):
 @given(batches=batches, restarts=st.booleans())
 def test_the_first_row_of_a_key_passes_and_no_other(batches, restarts):
     environment, seen = MemoryEnvironment(), set()
-    dedup = Dedup(environment.store("d"), ["k", "f"], Keep.FIRST)
+    dedup = Dedup(environment.store("d"), KEY, Keep.FIRST)
     for batch in numbered(batches):
         if restarts:
             dedup.flush()
-            dedup = Dedup(environment.store("d"), ["k", "f"], Keep.FIRST)
+            dedup = Dedup(environment.store("d"), KEY, Keep.FIRST)
         expected = []
         for key, number, _ in batch:
             expected += [] if key in seen else [number]
@@ -60,11 +61,11 @@ def test_the_first_row_of_a_key_passes_and_no_other(batches, restarts):
 @given(batches=batches, restarts=st.booleans())
 def test_the_last_result_of_a_key_is_its_latest_row(batches, restarts):
     environment, rows, results = MemoryEnvironment(), [], {}
-    dedup = Dedup(environment.store("d"), ["k", "f"], Keep.LAST)
+    dedup = Dedup(environment.store("d"), KEY, Keep.LAST)
     for batch in numbered(batches):
         if restarts:
             dedup.flush()
-            dedup = Dedup(environment.store("d"), ["k", "f"], Keep.LAST)
+            dedup = Dedup(environment.store("d"), KEY, Keep.LAST)
         rows += batch
         passed = numbers(dedup.process(table(batch)))
         assert len({rows[number][0] for number in passed}) == len(passed)
@@ -81,7 +82,7 @@ def test_the_last_result_of_a_key_is_its_latest_row(batches, restarts):
 @given(batches=batches, watermarks=st.lists(st.integers(-40, 70), min_size=10, max_size=10), restarts=st.booleans())
 def test_a_row_passes_unless_one_of_its_key_passed_near_it(batches, watermarks, restarts):
     environment, passed, watermark = MemoryEnvironment(), [], None
-    dedup = DedupWithin(environment.store("d"), ["k", "f"], WITHIN)
+    dedup = DedupWithin(environment.store("d"), KEY, WITHIN)
     dropped = {"late": 0, "undated": 0}
     for batch, later in zip(numbered(batches), watermarks, strict=False):
         expected = []
@@ -98,7 +99,7 @@ def test_a_row_passes_unless_one_of_its_key_passed_near_it(batches, watermarks, 
         if restarts:
             counted = dedup.counters()
             dropped = {reason: count - counted[reason] for reason, count in dropped.items()}
-            dedup = DedupWithin(environment.store("d"), ["k", "f"], WITHIN)
+            dedup = DedupWithin(environment.store("d"), KEY, WITHIN)
             if watermark is not None:
                 dedup.resume(watermark)
     assert dedup.counters() == dropped

@@ -23,6 +23,7 @@ from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.memory_store import MemoryEnvironment, MemoryStore
 
 TTL = 200
+KEY = pa.schema([("k", pa.string())])
 COLUMNS = parse_schema("k string, n bigint")
 ARROW = pa.schema([("k", pa.string()), ("n", pa.int64())])
 ENGINE = SqlEngine()
@@ -141,8 +142,8 @@ def run(build, steps, check):
 @pytest.mark.parametrize(
     ("build", "expected"),
     [
-        (lambda store: Dedup(store, ["k"], Keep.FIRST, TTL), first_rows),
-        (lambda store: Dedup(store, ["k"], Keep.LAST, TTL), last_rows),
+        (lambda store: Dedup(store, KEY, Keep.FIRST, TTL), first_rows),
+        (lambda store: Dedup(store, KEY, Keep.LAST, TTL), last_rows),
         (aggregate, totals),
     ],
     ids=["first", "last", "aggregate"],
