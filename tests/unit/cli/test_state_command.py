@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from streamapp_cli.main import app
 from support import apps, log_messages
+from unit.docs import pages
 
 FUNCTION = """
 class Counts:
@@ -135,6 +136,7 @@ def values(found):
     return {kind: [tuple(row.values()) for one, _, row in found if one == kind] for kind in kinds}
 
 
+PAGE = pages.read("state.md")
 DAY, FIRST, LAST = "2024-05-01", "2024-05-01T00:00:00Z", "2024-05-01T01:00:00Z"
 LEFT, RIGHT = [("a", 1), ("a", 2), ("a", 4), ("b", 3)], [("a", 5), ("a", 7), ("b", 6)]
 
@@ -169,6 +171,7 @@ LEFT, RIGHT = [("a", 1), ("a", 2), ("a", 4), ("b", 3)], [("a", 5), ("a", 7), ("b
     }.items(),
 )
 def test_the_rows_of_each_kind_of_store(folder, name, expected):
+    assert all(f"`{kind}`" in PAGE for kind in expected)
     without = {"day", "at"} if name in WITHOUT_TIMES else set()
     found = [
         (kind, time, {field: value for field, value in row.items() if field not in without})
