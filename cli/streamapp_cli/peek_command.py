@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streamapp_cli.app_files import exit_with_error
 from streamapp_cli.consoles import new_console
-from streamapp_cli.moments import moment_text
+from streamapp_cli.moment_texts import moment_text
 from streamapp_cli.plan_inputs import ask_counts, read_app
 from streamapp_cli.print_problems import print_problems
 from streamapp_core.plan.planner import plan as make_plan

@@ -12,7 +12,7 @@ from rich.console import Console
 from streamapp_cli.app_files import exit_with_error, state_folder
 from streamapp_cli.command_options import TableOutput
 from streamapp_cli.consoles import new_console
-from streamapp_cli.moments import moment_text
+from streamapp_cli.moment_texts import moment_text
 from streamapp_cli.plan_inputs import read_app
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.text_tables import new_table
