@@ -5,10 +5,14 @@ from collections.abc import Collection, Iterator
 from streamapp_core.graph.graph import Graph, written_name
 from streamapp_core.plan.assemble_plan import Draft
 from streamapp_core.plan.check_expansion import NEW_RUN
+from streamapp_core.plan.delivery import default_system
 from streamapp_core.plan.previous_run import REMOVED, PartitionKey, PreviousRun
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.base import key_columns
 from streamapp_core.spec.job import Grouper
+from streamapp_core.spec.operators import OperatorKind
+from streamapp_core.ssp import Ssp
+from streamapp_core.tasks import plain_task
 
 
 def check_run_id(graph: Graph, previous: PreviousRun, draft: Draft) -> Iterator[Problem]:
@@ -34,6 +38,7 @@ def check_run_id(graph: Graph, previous: PreviousRun, draft: Draft) -> Iterator[
                 f"this run has rows on their way in the intermediate stream `{name}`, which no operator makes now",
             )
     yield from _check_broadcast_writer(graph, previous, draft.broadcast)
+    yield from _check_broadcast_readers(draft, previous)
     for name, shape in previous.stores.items():
         if name in stores and stores[name] != shape:
             path = f"spec.tables.{name}" if name in graph.spec.tables else graph.operators[name].path()
@@ -67,11 +72,7 @@ def _check_broadcast_writer(graph: Graph, previous: PreviousRun, broadcast: Coll
     if previous.known_grouper is not Grouper.STREAM_PARTITION or graph.incomplete:
         return
     written = sorted(name for name in graph.readers if name in broadcast and name in previous.streams)
-    read = graph.readers.keys() | graph.side_inputs.keys()
-    owned = {
-        name for name in read if name in graph.spec.streams or graph.operators[name].kind.makes_intermediate_stream
-    }
-    owned -= set(broadcast)
+    owned = _owned_streams(graph, broadcast)
     source = previous.broadcast_writer_stream
     stays = source in owned if source is not None else not owned
     if written and not stays and source not in graph.opaque:
@@ -80,6 +81,38 @@ def _check_broadcast_writer(graph: Graph, previous: PreviousRun, broadcast: Coll
             f"what comes of `{written[0]}`, which every task reads, was written in this run by a task "
             + ("of its own" if source is None else f"of `{source}`, which no task reads alone now"),
         )
+
+
+def _check_broadcast_readers(draft: Draft, previous: PreviousRun) -> Iterator[Problem]:
+    """Find that new tasks would need the broadcast rows of the run's beginning, some of which are deleted by now."""
+    graph, counts = draft.graph, draft.counts.counts
+    broadcast = [operator.name for operator in graph.of_kinds(OperatorKind.BROADCAST) if operator.name in graph.readers]
+    known = [name for name in broadcast if name in previous.streams]
+    grouper = graph.spec.job.grouper
+    if not draft.stateful or not known or graph.incomplete or grouper is Grouper.ALL:
+        return
+    new_streams = (_owned_streams(graph, draft.broadcast) & counts.keys()) - previous.streams.keys()
+    for name in sorted(new_streams):
+        stream = graph.spec.streams.get(name)
+        path = graph.operators[name].path() if stream is None else f"spec.streams.{name}"
+        system = default_system(graph.spec) if stream is None else stream.system
+        count = counts[name].partitions
+        tasks = (plain_task(grouper, Ssp(system or "", name, partition)) for partition in range(count))
+        new = next((task for task in tasks if task not in previous.tasks), None)
+        if new is not None:
+            yield _run_id_required(
+                path,
+                f"the {count} partitions of `{name}` would bring this run the new task `{new}`, which needs all rows "
+                f"of `{known[0]}` from the beginning, and those that every task had read are deleted",
+            )
+
+
+def _owned_streams(graph: Graph, broadcast: Collection[str]) -> set[str]:
+    """Return the streams of which each task has partitions of its own."""
+    read = graph.readers.keys() | graph.side_inputs.keys()
+    streams = {name for name in read if name in graph.spec.streams}
+    streams |= {operator.name for operator in graph.regrouped if operator.name in read}
+    return streams - set(broadcast)
 
 
 def _other_key(graph: Graph, name: str, before: PartitionKey, now: PartitionKey) -> Problem:

@@ -39,6 +39,11 @@ class PreviousRun(Protocol):
         ...
 
     @property
+    def tasks(self) -> Collection[str]:
+        """The names of its tasks."""
+        ...
+
+    @property
     def known_grouper(self) -> Grouper | None:
         """The grouper that made the tasks; None: not known."""
         ...

@@ -10,7 +10,7 @@ from streamapp_core.tasks.expansion import (
     Modulo,
     built_in_algorithm,
 )
-from streamapp_core.tasks.groupers import group_partitions
+from streamapp_core.tasks.groupers import group_partitions, plain_task
 from streamapp_core.tasks.natural_order import natural_key
 from streamapp_core.tasks.parent_partitions import parents
 from streamapp_core.tasks.task_grouping import (
@@ -40,4 +40,5 @@ __all__ = [
     "group_partitions",
     "natural_key",
     "parents",
+    "plain_task",
 ]

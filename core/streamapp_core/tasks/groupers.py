@@ -67,6 +67,13 @@ def group_partitions(
     return Grouping(tasks=tasks, changelog=_changelog(tasks, previous))
 
 
+def plain_task(grouper: Grouper, ssp: Ssp) -> str:
+    """Return the task of a partition without history, under a grouper that gives each partition one."""
+    if grouper is Grouper.STREAM_PARTITION:
+        return f"SystemStreamPartition [{ssp.system}, {ssp.stream}, {ssp.partition}]"
+    return f"Partition {ssp.partition}"
+
+
 def _ssps(streams: Mapping[str, GroupedStream]) -> list[Ssp]:
     return [
         Ssp(stream.system, name, partition)
@@ -88,17 +95,10 @@ def _refuse_shrunk(owned: Mapping[str, GroupedStream], previous: PreviousGroupin
 
 
 def _plain_owners(grouper: Grouper, owned: Mapping[str, GroupedStream]) -> dict[str, Sequence[str]]:
-    if grouper is Grouper.STREAM_PARTITION:
-        return {
-            name: [
-                f"SystemStreamPartition [{stream.system}, {name}, {partition}]"
-                for partition in range(stream.partitions)
-            ]
-            for name, stream in owned.items()
-        }
-    most = max((stream.partitions for stream in owned.values()), default=0)
-    names = [f"Partition {partition}" for partition in range(most)]
-    return {name: names[: stream.partitions] for name, stream in owned.items()}
+    return {
+        name: [plain_task(grouper, Ssp(stream.system, name, partition)) for partition in range(stream.partitions)]
+        for name, stream in owned.items()
+    }
 
 
 def _fixed_owners(

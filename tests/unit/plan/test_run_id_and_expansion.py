@@ -160,6 +160,36 @@ def test_the_task_that_writes_broadcast_rows_stays_or_the_run_ends(before, after
     accepted(reading(*after, grouper="partition"), counts, by_partition)
 
 
+def rated(*names, stateful=True, grouper="partition"):
+    """Give an app whose tasks all have the rows of `rates`, which a `broadcast` of its own sends to them."""
+    step = {"aggregate": COUNT} if stateful else {"filter": "true"}
+    steps = [{"name": "all-rates", "from": "rates", "broadcast": {}}]
+    steps += ({"name": f"by-{name}", "from": name, **step} for name in names)
+    return document(
+        [*steps, *({"name": f"o-{of['name']}", "from": of["name"], "sendTo": f"to-{of['name']}"} for of in steps)],
+        streams=dict.fromkeys(("rates", *names), "k string") | {f"to-{of['name']}": {} for of in steps},
+        job={"grouper": grouper},
+    )
+
+
+@pytest.mark.parametrize(
+    ("added", "fields", "refused"),
+    [
+        (3, {}, True),
+        (2, {}, False),
+        (3, {"stateful": False}, False),
+        (2, {"grouper": "stream-partition"}, True),
+    ],
+)
+def test_tasks_that_would_miss_broadcast_rows_need_a_new_run(added, fields, refused):
+    counts = {"rates": 1, "a": 2, "b": added}
+    previous = model(rated("a", **fields), counts)
+    edited = rated("a", "b", **fields)
+    assert found(edited, counts, previous) == ({("RunIdRequired", "spec.streams.b")} if refused else set())
+    if fields.get("stateful", True):
+        assert refused == (model(edited, counts).tasks.keys() > previous.tasks.keys())
+
+
 def counting_changes(source):
     return document(
         [

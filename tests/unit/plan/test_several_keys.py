@@ -231,7 +231,7 @@ def test_an_extractor_makes_one_key():
 
 def test_other_columns_of_a_key_need_a_new_run():
     class Run:
-        run_id, streams, known_grouper, transactional_ids, stores = "r1", {}, None, (), {}
+        run_id, streams, tasks, known_grouper, transactional_ids, stores = "r1", {}, (), None, (), {}
         broadcast_writer_stream = None
         partition_keys = {"by": ("a", "b")}
 
