@@ -113,8 +113,8 @@ soak: .venv/ready java $(DATA)/ready ## Run the long versions of the sampled tes
 	  exit $$failed
 
 .PHONY: kafka
-kafka: .venv/ready java ## Run a Kafka broker on the loopback interface until Ctrl-C (PORT=9092 for a fixed port)
-	@$(RUN) -m tools.kafka --port $(or $(PORT),0)
+kafka: .venv/ready java ## Run a Kafka broker on the loopback interface until Ctrl-C (PORT=9092 for a fixed port; REGISTRY=8081 adds a schema registry)
+	@$(RUN) -m tools.kafka --port $(or $(PORT),0) $(if $(REGISTRY),--registry $(REGISTRY))
 
 .PHONY: cluster
 cluster: .venv/ready ## Run Kubernetes with 4 nodes on this machine

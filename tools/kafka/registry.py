@@ -29,15 +29,15 @@ def registry_archive(cache: Path) -> Path:
 class Registry(Startable):
     """A registry process. `with Registry(cache) as registry:` starts it and removes it."""
 
-    def __init__(self, cache: Path) -> None:
-        """Fetch it, if it is not in the cache.
+    def __init__(self, cache: Path, port: int = 0) -> None:
+        """Fetch it, if it is not in the cache; `port` 0 takes a free one.
 
         Raises:
             BrokerError: it can't be fetched.
         """
         self._archive = registry_archive(cache)
         self._scratch = Scratch("streamapp-registry-")
-        (self._port,) = free_ports(1)
+        self._port = port or free_ports(1)[0]
         self._process: Companion | None = None
 
     @property
