@@ -1,4 +1,4 @@
-"""Runs a broker, and perhaps a schema registry, until Ctrl-C: `python -m tools.kafka [--port 9092] [--registry 8081]`."""
+"""Runs a broker, and perhaps a schema registry: `python -m tools.kafka [--port 9092] [--registry 8081]`."""
 
 import argparse
 import signal
