@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from watchfiles import watch
+from watchfiles import Change, watch
 
 from streamapp_cli.app_edits import AppFilter, StartedRun, begins_new_run, schema_files
 from streamapp_cli.app_files import embed_schemas
@@ -30,7 +30,7 @@ _ASK_SECONDS = 0.2
 
 _LOOK_MILLISECONDS = 200
 
-Saves = Callable[[threading.Event], Iterable[Collection[object]]]
+Saves = Callable[[threading.Event], Iterable[Collection[tuple[Change, str]]]]
 """Makes an iterator over what was saved, nothing at first and now and then; it ends when the event is set."""
 
 
@@ -53,16 +53,24 @@ class DevSession:
         self._printer = printer
         self._fresh = fresh
         self._saved = threading.Event()
+        self._runs = False
         self._newest: _Version | None = None
         self._started: StartedRun | None = None
 
-    def look(self) -> None:
-        """Plan the app as its files are now: a run that goes on makes way for it, if it can be taken."""
+    def look(self, saved: Collection[tuple[Change, str]]) -> None:
+        """Plan the app as its files are now: a run that goes on makes way for it, if it can be taken.
+
+        It goes on if what was `saved` changes neither the app nor code: a comment, say.
+        """
         try:
             text = embed_schemas(self._file.read_text(encoding="utf-8"), self._file.parent)
             planned = plan_text(text, self._file.parent)
             if planned.plan is None:
                 self._printer.refuse(planned.problems)
+                return
+            code = any(path.endswith(".py") for _, path in saved)
+            if self._runs and not code and self._newest is not None and self._newest.plan.app == planned.plan.app:
+                self._printer.stop("goes on: the save changes nothing of the app")
                 return
             spec = planned.plan.app.spec
             self.filter.schema_files = frozenset(schema_files(spec, self._file.parent))
@@ -97,6 +105,7 @@ class DevSession:
                 run_id=new_run_id(),
             )
             self._started = StartedRun(app=app, completed=False)
+            self._runs = True
             summary = run_and_print(request, self._make_host, self._printer, drain)
         except PlanRefused as refused:
             self._printer.refuse(refused.problems)
@@ -107,6 +116,8 @@ class DevSession:
         else:
             self._started = StartedRun(app=app, completed=True)
             self._printer.complete(summary)
+        finally:
+            self._runs = False
 
 
 def develop_file(file: Path, *, fresh: bool) -> int:
@@ -132,7 +143,7 @@ def develop(session: DevSession, saves: Saves) -> None:
     def look_at_saves() -> None:
         for number, saved in enumerate(saves(ended)):
             if saved or number == 0:
-                session.look()
+                session.look(saved)
 
     with interrupts() as stop_wanted:
         looking = in_thread("saves", look_at_saves)

@@ -14,9 +14,10 @@ def print_problems(console: Console, name: str, problems: Sequence[Problem]) -> 
     console.print(Text.assemble((f"{name} is refused", "bold red"), f": {count}\n"))
     for problem in problems:
         console.print(Text.assemble((problem.path, "bold"), "  ", (problem.code, "red")))
-        console.print(f"  {problem.message}")
-        if problem.repair is not None:
-            console.print(Text.assemble("  ", ("repair:", "green"), f" {problem.repair.text}"))
+        repair = problem.repair
+        console.print(f"  {problem.message if repair is None else problem.message.removesuffix(f': {repair.text}')}")
+        if repair is not None:
+            console.print(Text.assemble("  ", ("repair:", "green"), f" {repair.text}"))
 
 
 def print_warnings(console: Console, warnings: Sequence[PlanWarning]) -> None:

@@ -8,14 +8,13 @@ from pathlib import Path
 from streamapp_cli.app_files import exit_with_error, read_app_text, read_text
 from streamapp_cli.consoles import new_console
 from streamapp_cli.junit_report import junit_xml
-from streamapp_cli.print_problems import print_problems
+from streamapp_cli.prepared_tests import prepare_file
 from streamapp_cli.test_printer import AppTestPrinter
 from streamapp_core.app_tests.app_test import parse_app_tests
 from streamapp_core.app_tests.circumstances import ALL_CIRCUMSTANCES, AS_IT_IS, Circumstances
-from streamapp_core.problems import sorted_problems
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.yaml_document import DocumentError, read_document
-from streamapp_runtime.app_tests.prepare_tests import PreparedTest, prepare_tests
+from streamapp_runtime.app_tests.prepare_tests import PreparedTest
 from streamapp_runtime.app_tests.run_tests import run_tests
 from streamapp_runtime.errors import FAILURES
 
@@ -69,15 +68,6 @@ def _prepare(file: Path, tests: Path, circumstances: Sequence[Circumstances]) ->
         found, problems = parse_app_tests(read_text(tests))
     except DocumentError as error:
         exit_with_error(f"{tests}: {error}")
-    prepared: tuple[PreparedTest, ...] = ()
-    of_app = parsed.problems
-    if found is not None and isinstance(document, dict):
-        prepared, more = prepare_tests(document, parsed, found.tests, circumstances)
-        of_app = tuple(problem for problem in more if not problem.path.startswith("tests["))
-        problems = sorted_problems((*problems, *(problem for problem in more if problem not in of_app)))
-    console = new_console()
-    if of_app:
-        print_problems(console, file.name, of_app)
-    if problems:
-        print_problems(console, tests.name, problems)
-    return None if of_app or problems else prepared
+    prepared = prepare_file(document, parsed, found, problems, circumstances)
+    prepared.print_problems(new_console(), file.name, tests.name)
+    return prepared.tests

@@ -53,37 +53,37 @@ class AppTestPrinter:
     def summarize(self, seconds: float) -> None:
         """Print why tests have failed, and how many."""
         for name, results in self.results.items():
-            self._explain(name, [result for result in results if not result.passed])
+            failures = [result for result in results if not result.passed]
+            if failures:
+                self._console.print(Text.assemble("\n", (name, "bold")))
+                print_failures(self._console, failures, len(self._circumstances))
         passed = len(self._names) - self.failed
         counts = [f"{self.failed} failed"] * bool(self.failed) + [f"{passed} passed"] * bool(passed)
         color = "bold red" if self.failed else "bold green"
         self._console.print(Text.assemble("\n", (", ".join(counts), color), f" in {seconds:.1f} s"))
 
-    def _explain(self, name: str, failures: Sequence[RunResult]) -> None:
-        if not failures:
-            return
-        self._console.print(Text.assemble("\n", (name, "bold")))
-        alike: dict[object, list[RunResult]] = {}
-        for failure in failures:
-            alike.setdefault((failure.failed, failure.differences), []).append(failure)
-        for same in alike.values():
-            self._print_failure(same[0], self._where(same))
-        outcomes = {(bool(failure.failed), failure.differences) for failure in failures}
-        if len(failures) < len(self._circumstances) or len(outcomes) > 1:
-            self._console.print("  The results are not the same in all circumstances: they depend on chance.")
 
-    def _where(self, failures: Sequence[RunResult]) -> str:
-        if len(failures) == len(self._circumstances):
-            return ""
-        return f" ({'; '.join(failure.circumstances.name for failure in failures)})"
+def print_failures(console: Console, failures: Sequence[RunResult], circumstances: int) -> None:
+    """Print why a test has failed in some of so many circumstances."""
+    alike: dict[object, list[RunResult]] = {}
+    for failure in failures:
+        alike.setdefault((failure.failed, failure.differences), []).append(failure)
+    for same in alike.values():
+        in_all = len(same) == circumstances
+        where = "" if in_all else f" ({'; '.join(failure.circumstances.name for failure in same)})"
+        _print_failure(console, same[0], where)
+    outcomes = {(bool(failure.failed), failure.differences) for failure in failures}
+    if len(failures) < circumstances or len(outcomes) > 1:
+        console.print("  The results are not the same in all circumstances: they depend on chance.")
 
-    def _print_failure(self, failure: RunResult, where: str) -> None:
-        if failure.failed:
-            self._console.print(Text.assemble("  ", ("the app failed", "red"), f"{where}: {failure.failed}"))
-        for output, lines in failure.differences:
-            self._console.print(f"  {output}{where}: - expected, + written")
-            for line in lines:
-                self._console.print(Text(f"    {line.sign} {line.text}", style=_COLORS[line.sign]))
+
+def _print_failure(console: Console, failure: RunResult, where: str) -> None:
+    if failure.failed:
+        console.print(Text.assemble("  ", ("the app failed", "red"), f"{where}: {failure.failed}"))
+    for output, lines in failure.differences:
+        console.print(f"  {output}{where}: - expected, + written")
+        for line in lines:
+            console.print(Text(f"    {line.sign} {line.text}", style=_COLORS[line.sign]))
 
 
 def _count(number: int, what: str) -> str:

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, JsonValue, ValidationError, WithJsonSchema
+from pydantic import BeforeValidator, Field, JsonValue, ValidationError, WithJsonSchema, model_validator
 
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_core.spec.base import ColumnName, Name, SpecModel, Text, key_columns, read_list_of_key
@@ -18,6 +18,9 @@ DELETION = "d"
 """The change (`CHANGE_COLUMN`) of a row that deletes its key."""
 TIME_FIELD = "__event_time"
 """The field of a given row with the time of its record, where no column has the event time."""
+
+UNREADABLE_FIELD = "__unreadable"
+"""The only field of what is given as a record that can't be read: its text."""
 
 
 _ROWS: dict[str, JsonValue] = {"type": "array", "items": {"type": "object"}}
@@ -56,8 +59,17 @@ class AppTest(SpecModel):
         dict[
             Name, Annotated[ExpectedRows, BeforeValidator(_as_object, json_schema_input_type=ExpectedRows | list[Row])]
         ],
-        Field(min_length=1, description="Rows by output or operator; what is absent may have any."),
-    ]
+        Field(description="Rows by output or operator; what is absent may have any."),
+    ] = {}
+    fails: Annotated[
+        Text | None, Field(description="A part of the error that the app ends with, in place of `expect`.")
+    ] = None
+
+    @model_validator(mode="after")
+    def _expects_something(self) -> Self:
+        if bool(self.expect) == (self.fails is not None):
+            raise ValueError("a test has either `expect`, rows by output, or `fails`, a part of the app's error")
+        return self
 
 
 class AppTestFile(SpecModel):

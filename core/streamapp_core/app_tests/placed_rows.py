@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from streamapp_core.app_tests.app_test import DELETION, TIME_FIELD, AppTest, ExpectedRows, Row
+from streamapp_core.app_tests.app_test import DELETION, TIME_FIELD, UNREADABLE_FIELD, AppTest, ExpectedRows, Row
 from streamapp_core.app_tests.tested_outputs import ExpectedOutput, find_output, output_names
 from streamapp_core.near_names import did_you_mean
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
@@ -28,6 +28,12 @@ class PlacedRow:
     def deletes(self) -> bool:
         """Whether it deletes its key."""
         return self.row.get(CHANGE_COLUMN) == DELETION
+
+    @property
+    def unreadable(self) -> str | None:
+        """The text of a record that can't be read; None of a row."""
+        text = self.row.get(UNREADABLE_FIELD)
+        return text if isinstance(text, str) else None
 
 
 def given_rows(path: str, test: AppTest, name: str) -> tuple[tuple[PlacedRow, ...], ...]:
@@ -102,6 +108,13 @@ def _not_rows(path: str, values: Sequence[JsonValue]) -> Iterator[Problem]:
 def _check_given(row: PlacedRow, stream: PlannedStream) -> Iterator[Problem]:
     spec, fields = stream.spec, dict(row.row)
     if spec is None or stream.schema is None:
+        return
+    if UNREADABLE_FIELD in fields:
+        text = row.unreadable
+        if len(fields) > 1 or text is None or not text.strip() or "\n" in text:
+            yield _invalid(
+                row.path, f"a record that can't be read has nothing but `{UNREADABLE_FIELD}`, a line of text"
+            )
         return
     if CHANGE_COLUMN in fields and spec.changes.is_read:
         change = fields.pop(CHANGE_COLUMN)

@@ -8,9 +8,25 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text
+from streamapp_core.spec.base import QUANTITY
 from streamapp_core.spec.field_suggestions import fields_at, object_form
 
 _SHOWN = 60
+_MATCH = "string should match pattern '"
+PATTERN_WORDS = {
+    r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$": "a function of a module, `module:callable`,",
+    QUANTITY: "an amount such as `512Mi` or `2Gi`",
+    r"^[a-zA-Z0-9]([-._a-zA-Z0-9]*[a-zA-Z0-9])?$": "a name of letters, digits, `-`, `_` and `.`, no sign at its ends,",
+    r"^[A-Z0-9-]{1,32}$": "a mechanism in capital letters, such as `SCRAM-SHA-512`,",
+    r"^https?://[^\s?#@]+$": "an address such as `https://registry:8081`, without user and query,",
+    r"^https?://[^\s?#@/]+/?$": "an address such as `https://minio:9000`, without a path,",
+    r"^[A-Za-z0-9-]+$": "a name such as `eu-central-1`",
+    r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$": "a name such as `com.shop.Order`",
+    r"^[A-Za-z0-9_][A-Za-z0-9._-]*:[A-Za-z0-9_][A-Za-z0-9._-]*:[A-Za-z]?[0-9][A-Za-z0-9._-]*$": (
+        "a package of Maven, `group:artifact:version`,"
+    ),
+}
+"""The words for the patterns of texts, which say nothing to people."""
 
 
 def written_path(document: object, error: ErrorDetails) -> tuple[PathPart, ...]:
@@ -61,7 +77,9 @@ def _mistyped(error: ErrorDetails) -> str:
     if error["type"] == "string_type" and isinstance(value, bool | int | float):
         kind = "a boolean" if isinstance(value, bool) else "a number"
         return f"a text is expected, and YAML reads this as {kind}, {shown(value)}: put it in quotes"
-    return f"{error['msg'][:1].lower()}{error['msg'][1:]}, not {shown(value)}"
+    message = f"{error['msg'][:1].lower()}{error['msg'][1:]}"
+    words = PATTERN_WORDS.get(message.removeprefix(_MATCH).removesuffix("'"))
+    return f"{message}, not {shown(value)}" if words is None else f"{words} is expected, not {shown(value)}"
 
 
 def shown(value: object) -> str:

@@ -62,8 +62,12 @@ def read_given(rows: Sequence[PlacedRow], stream: PlannedStream) -> tuple[list[G
     dated = schema.append(_TIME)
     records: list[GivenRecord | None] = []
     problems: list[Problem] = []
-    lines = [json_line({name: value for name, value in row.row.items() if name != CHANGE_COLUMN}) for row in rows]
+    lines = [_line(row) for row in rows]
     for placed, line, row in zip(rows, lines, read_rows(lines, dated), strict=True):
+        if placed.unreadable is not None:
+            records.append(GivenRecord(value=line, key=None, time=None))
+            problems += [] if isinstance(row, UnreadableRow) else [_readable(placed)]
+            continue
         problems += value_problems(placed, row, dated)
         if isinstance(row, UnreadableRow):
             records.append(None)
@@ -118,6 +122,17 @@ def write_stream(stream: PlannedStream, partitions: Sequence[Sequence[GivenRecor
                 ssp = Ssp(stream.system, stream.name, number)
                 producer.send(ssp, record.value, key=record.key, timestamp=record.time or 0)
         producer.commit()
+
+
+def _line(row: PlacedRow) -> bytes:
+    if row.unreadable is not None:
+        return row.unreadable.encode() + b"\n"
+    return json_line({name: value for name, value in row.row.items() if name != CHANGE_COLUMN})
+
+
+def _readable(row: PlacedRow) -> Problem:
+    text = f"`{row.unreadable}` is a row in JSON: give it as one, or write what is none, such as a word"
+    return Problem(path=row.path, code=ProblemCode.INVALID_SPEC, message=text)
 
 
 def _key(row: pa.Table, stream: PlannedStream) -> bytes | None:

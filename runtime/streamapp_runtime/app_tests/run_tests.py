@@ -114,12 +114,23 @@ def _run(test: PreparedTest, circumstances: Circumstances, folder: Path) -> Conv
                 seed=f"{test.test.name}, {circumstances.name}, {death}",
             )
             if outcome.failed:
-                return RunResult(circumstances=circumstances, failed=outcome.failed)
+                return RunResult(circumstances=circumstances, failed=_unlike(test.test.fails, outcome.failed))
             if outcome.completed:
                 break
         else:
             return RunResult(circumstances=circumstances, failed="its process was killed by somebody else")
+        if test.test.fails is not None:
+            return RunResult(
+                circumstances=circumstances, failed=f"it came to its end, and was to fail with: {test.test.fails}"
+            )
         return RunResult(circumstances=circumstances, differences=tuple(_differences(test, plan, folder)))
+
+
+def _unlike(expected: str | None, failed: str) -> str:
+    """Return the error of an app, unless it is the one that is expected."""
+    if expected is None:
+        return failed
+    return "" if expected in failed else f"it was to fail with: {expected}; it failed with: {failed}"
 
 
 def _differences(test: PreparedTest, plan: Plan, folder: Path) -> Iterator[tuple[str, tuple[DiffLine, ...]]]:

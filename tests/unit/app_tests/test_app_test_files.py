@@ -82,7 +82,15 @@ def dated(*times):
 
 CASES = [
     ({"expect": {"sales": []}}, {"tests[0].name": "InvalidSpec"}),
-    ({"name": "x", "expect": {}}, {"tests[0].expect": "InvalidSpec"}),
+    ({"name": "x", "expect": {}}, {"tests[0]": "InvalidSpec"}),
+    ({"name": "x", "expect": {"sales": []}, "fails": "no row"}, {"tests[0]": "InvalidSpec"}),
+    ({"name": "x", "fails": "no row"}, {}),
+    (given(orders=[{"__unreadable": "no row"}], undated=[{"__unreadable": '{"n": "many"}'}]), {}),
+    (given(orders=[{"__unreadable": '{"n": 1}'}]), {"tests[0].given.orders[0]": "InvalidSpec"}),
+    (given(orders=[{"__unreadable": "a\nb"}]), {"tests[0].given.orders[0]": "InvalidSpec"}),
+    (given(orders=[{"__unreadable": " "}]), {"tests[0].given.orders[0]": "InvalidSpec"}),
+    (given(orders=[{"__unreadable": 7}]), {"tests[0].given.orders[0]": "InvalidSpec"}),
+    (given(orders=[{"__unreadable": "no row", "n": 1}]), {"tests[0].given.orders[0]": "InvalidSpec"}),
     ({"name": "x", "expect": {"sales": 3}}, {"tests[0].expect.sales": "InvalidSpec"}),
     ({"name": "x", "expect": {"sales": {"row": []}}}, {
         "tests[0].expect.sales.row": "InvalidSpec", "tests[0].expect.sales.rows": "InvalidSpec"

@@ -37,6 +37,28 @@ def case(name, expected, rows=ROWS):
     return {"name": name, "given": {"flights": rows}, "expect": {"out": expected}}
 
 
+def test_records_that_cannot_be_read_are_skipped_or_end_the_app(tmp_path):
+    bad = [ROWS[0], {"__unreadable": "no row"}, ROWS[1]]
+    fails = {"name": "ends", "given": {"flights": bad}, "fails": "flights[0]"}
+    write(
+        tmp_path, [fails, fails | {"name": "otherwise", "fails": "of a kind"}, fails | {"name": "never", "given": {}}]
+    )
+    code, output = run(tmp_path)
+    assert code == 1
+    assert re.findall(r"^  (passed|FAILED)  (.*)$", output, re.MULTILINE) == [
+        ("passed", "ends"),
+        ("FAILED", "otherwise"),
+        ("FAILED", "never"),
+    ]
+    assert "the app failed: it was to fail with: of a kind; it failed with: " in output
+    assert "the app failed: it came to its end, and was to fail with: flights[0]" in output
+    write(tmp_path, [case("skips", ROWS[:2], bad)])
+    document = json.loads((tmp_path / "app.yaml").read_text())
+    document["spec"]["job"] = {"onError": "skip"}
+    (tmp_path / "app.yaml").write_text(json.dumps(document))
+    assert run(tmp_path)[0] == 0
+
+
 def test_rows_are_compared_in_any_order_or_in_that_of_a_key(tmp_path):
     mixed = [ROWS[1], ROWS[3], ROWS[0], ROWS[2]]
     wrong = [ROWS[0], ROWS[3], ROWS[2], ROWS[1]]

@@ -131,8 +131,8 @@ def developed(tmp_path):
             for number, step in enumerate(steps):
                 document = step(printer)
                 if document is not None:
-                    file.write_text(json.dumps(document))
-                    yield {file} if number else ()
+                    file.write_text(document if isinstance(document, str) else json.dumps(document))
+                    yield {(Change.modified, str(file))} if number else ()
 
         develop(DevSession(file, apps.in_process, printer, fresh=fresh), saves)
 
@@ -171,8 +171,12 @@ def test_a_run_goes_on_without_an_edit_that_it_can_not_take_and_with_one_that_it
         printer.wait("written", 1)
         return growing(operators=OPERATORS)
 
-    def edits_a_setting(printer):
+    def adds_a_blank_line(printer):
         assert "spec.operators" in printer.wait("failed")
+        return f"{json.dumps(growing())}\n\n"
+
+    def edits_a_setting(printer):
+        printer.wait("stopped", "goes on: the save changes nothing of the app")
         arrive(2)
         printer.wait("written", 2)
         return growing(job={"commitInterval": "20ms"})
@@ -183,4 +187,4 @@ def test_a_run_goes_on_without_an_edit_that_it_can_not_take_and_with_one_that_it
         printer.wait("written", 3)
 
     arrive(1)
-    developed([lambda _: growing(), edits_the_graph, edits_a_setting, ends], fresh=False)
+    developed([lambda _: growing(), edits_the_graph, adds_a_blank_line, edits_a_setting, ends], fresh=False)

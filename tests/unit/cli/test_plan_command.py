@@ -86,6 +86,17 @@ def test_an_accepted_plan_shows_its_warnings(plan):
     assert "repair: set `within`" in result.stdout
 
 
+def test_a_repair_is_printed_once(plan):
+    document = stateless("kafka")
+    document["spec"]["operators"][1:] = [
+        {"name": "counted", "from": "late", "aggregate": {"by": ["carrier"], "select": "count(*) as n"}},
+        {"name": "sent", "from": "counted", "sendTo": "out"},
+    ]
+    output = plan(json.dumps(document)).stdout
+    assert output.count("put a partitionBy by `carrier`") == 1
+    assert "repair: put a partitionBy by `carrier`" in output
+
+
 def test_live_processors_take_the_tasks(plan, tmp_path):
     (tmp_path / "processors.json").write_text('{"a": {"location": "node-1"}, "b": {"location": "node-2"}}')
     document = json.loads(

@@ -38,6 +38,8 @@ def test_a_table_in_a_bucket_is_accepted():
         ("abfss://box@account.dfs.core.windows.net/folder", "`abfss://` is no store that is read"),
         ("file:///mnt/lake", "`file://` is no store that is read"),
         ("s3://Bucket/folder", "`Bucket` is no name of a bucket"),
+        ("s3:/bucket/folder", "`s3:` has two slashes behind it: write `s3://bucket/folder`"),
+        ("S3a:bucket", "`S3a:` has two slashes behind it: write `S3a://bucket/`"),
         ("s3:///folder", "`` is no name of a bucket"),
         ("s3://bucket/a/../b", "has `.`, `..` or empty parts"),
         ("s3://bucket/a//b", "has `.`, `..` or empty parts"),

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamapp_core.spec.base import DNS_LABEL
+from streamapp_core.spec.json_schema import app_json_schema
 from streamapp_core.spec.parse import parse_document, parse_text
+from streamapp_core.spec.validation_problems import PATTERN_WORDS
 from streamapp_core.spec.yaml_document import DocumentError
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "plan.json").read_text())
@@ -143,6 +146,22 @@ def test_bounds_name_what_was_written():
     assert found(result) == [("spec.job.commitInterval", "InvalidSpec"), ("spec.processors.count", "InvalidSpec")]
     assert "5ms is not between 10ms and 5m" in result.problems[0].message
     assert "not 0" in result.problems[1].message
+
+
+def test_texts_of_a_form_are_told_in_words():
+    (problem,) = parsed(lambda spec: spec.update(processors={"memory": "2 GB"})).problems
+    assert problem.message == "an amount such as `512Mi` or `2Gi` is expected, not 2 GB"
+    written = {node["pattern"] for node in nodes(app_json_schema()) if isinstance(node.get("pattern"), str)}
+    checked_with_words = {pattern for pattern in written if "(ms|" in pattern or pattern == DNS_LABEL}
+    assert set(PATTERN_WORDS) == written - checked_with_words
+
+
+def nodes(value):
+    """Yield all objects in a JSON value."""
+    if isinstance(value, dict):
+        yield value
+    for held in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from nodes(held)
 
 
 def test_a_kind_of_system_that_is_none_is_told():
