@@ -171,7 +171,7 @@ def test_all_is_told_at_once():
         (given(orders=[{"at": 7}]), '7 is no timestamp: write it as text, "2024-05-01T09:15:00Z"'),
         (expected(sale=[]), "; did you mean `sales`?"),
         (expected(sales=[{"m": 1}]), "there is no `m` among item, window_start, window_end, n"),
-        ({"name": "x", "expect": {}}, "it is empty: at least one is needed"),
+        ({"name": "x", "expect": {}}, "a test has either `expect`, rows by output, or `fails`"),
     ],
 )
 def test_messages_say_what_to_do(test, said):
