@@ -1,13 +1,13 @@
 """Tumbling and sliding event-time windows: results per key and window, emitted once at their end."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from streamapp_core.expressions import Aggregation
 from streamapp_runtime.operators.aggregate_results import AggregateResults
-from streamapp_runtime.operators.batch_aggregation import PartialAggregator
+from streamapp_runtime.operators.batch_aggregation import PartialAggregator, Row
 from streamapp_runtime.operators.early_results import EarlyResults
 from streamapp_runtime.operators.group_states import GroupStates
 from streamapp_runtime.operators.merged_partials import MergedPartials
@@ -42,7 +42,7 @@ class AlignedWindow(WindowedGroups):
         """Take the windows' length and the step between two of them in milliseconds.
 
         At most `limit` results are emitted at once. With `early`, results of open windows are emitted, too.
-        More than `inline` distinct values of a group are entries of their own.
+        More than `inline` values of a list, or of what counts them, are entries of their own.
         """
         super().__init__(GroupStates(store), WindowAssignment(length, step))
         self._early = early
@@ -50,7 +50,8 @@ class AlignedWindow(WindowedGroups):
         self._by = len(aggregation.by_columns)
         self._names = tuple(column.name for column in aggregation.by_columns)
         self._partials = PartialAggregator(engine, aggregation, [WINDOW_END.name])
-        self._merged = MergedPartials(PrefixedStore(store, _BEHIND), self._partials, aggregation, self._by + 1, inline)
+        behind = PrefixedStore(store, _BEHIND)
+        self._merged = MergedPartials(behind, self._partials, aggregation, self._by + 1, inline, lists=True)
         self._results = AggregateResults(engine, aggregation, BOUNDS)
 
     def process(self, rows: pa.Table) -> pa.Table | None:
@@ -72,23 +73,25 @@ class AlignedWindow(WindowedGroups):
         """Emit the results of open windows that have changed, if they are due."""
         assert self._early is not None
         due = self._early.take_due()
-        return self._results.build([self._with_bounds(row) for row in self._states.get_all(due) if row is not None])
+        return self._results.build([self._result(row) for row in self._states.get_all(due) if row is not None])
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Close the windows that end at or before the watermark: emit their results, delete their state."""
         closed = self._close(watermark, self._limit)
+        results = [self._result(state) for state in closed]
         for state in closed:
             self._merged.end(state)
         self._merged.delete_ended()
-        return self._results.build([self._with_bounds(state) for state in closed])
+        return self._results.build(results)
 
     def stored_rows(self) -> Iterator[StoredRows]:
         """See `HoldsRows.stored_rows`."""
         for states in in_batches(row for _, row in self._states.stored(end=_BEHIND)):
-            rows = self._results.build([self._with_bounds(state) for state in states])
+            rows = self._results.build([self._result(state) for state in states])
             yield StoredRows(kind="open windows", key=self._names, rows=rows)
 
-    def _with_bounds(self, state: Sequence[Any]) -> list[Any]:
-        """Replace the end by both bounds."""
+    def _result(self, state: Row) -> list[Any]:
+        """Return all values of a group, with both bounds in the place of the end."""
         end = state[self._by]
-        return result_row(state[: self._by], end - self._windows.length, end, state[self._by + 1 :])
+        values = self._merged.read(state)[self._by + 1 :]
+        return result_row(state[: self._by], end - self._windows.length, end, values)

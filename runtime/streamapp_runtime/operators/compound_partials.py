@@ -26,7 +26,7 @@ def compound_merger(partial: Partial) -> Callable[[Any, Any], Any]:
         case Merge.UNION:
             return _union
         case Merge.COUNTS:
-            return _counted
+            return counted
         case Merge.FIRST:
             return lambda before, added: added if _time(added) < _time(before) else before
         case Merge.LAST:
@@ -92,9 +92,9 @@ def _union(before: set[Any] | Sequence[Any], added: Sequence[Any]) -> set[Any]:
     return known
 
 
-def _counted(before: dict[Any, int] | Sequence[Any], added: Mapping[Any, int] | Sequence[Any]) -> dict[Any, int]:
-    """Count values, in place; None stands for NaN, which equals no key."""
-    counts = before if isinstance(before, dict) else _counted({}, before)
+def counted(before: dict[Any, int] | Sequence[Any], added: Mapping[Any, int] | Sequence[Any]) -> dict[Any, int]:
+    """Count values, or what was counted, in place; None stands for NaN, which equals no key."""
+    counts = before if isinstance(before, dict) else counted({}, before)
     if isinstance(added, Mapping):
         for value, count in added.items():
             counts[value] = counts.get(value, 0) + count
@@ -105,8 +105,8 @@ def _counted(before: dict[Any, int] | Sequence[Any], added: Mapping[Any, int] | 
 
 
 def _in_order(key: Callable[[Any], Any]) -> Callable[[Any], list[tuple[Any, int, int]]]:
-    def listed(counted: dict[Any, int] | Sequence[Any]) -> list[tuple[Any, int, int]]:
-        counts, entries, upto = _counted({}, counted), [], 0
+    def listed(known: dict[Any, int] | Sequence[Any]) -> list[tuple[Any, int, int]]:
+        counts, entries, upto = counted({}, known), [], 0
         for value in sorted(counts, key=lambda value: (value is None, key(0 if value is None else value))):
             upto += counts[value]
             entries.append((math.nan if value is None else value, counts[value], upto))

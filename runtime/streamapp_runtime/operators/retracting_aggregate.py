@@ -19,6 +19,7 @@ from streamapp_runtime.operators.batch_aggregation import PartialAggregator, Row
 from streamapp_runtime.operators.distinct_entries import COUNTED_INLINE, DistinctEntries
 from streamapp_runtime.operators.exact_sums import EMPTY, add_value, is_exact, sum_of
 from streamapp_runtime.operators.moments import BatchValues
+from streamapp_runtime.operators.numbered_entries import NumberedEntries
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.latest_changes import latest_changes
 from streamapp_runtime.rows.row_codec import DIGEST_BYTES, digest
@@ -87,7 +88,7 @@ class RetractingAggregate(BaseOperator):
         self._exact = [partial.merge is Merge.SUM and is_exact(partial.type) for partial in self._partials]
         self._extreme = [partial.merge in (Merge.MIN, Merge.MAX) for partial in self._partials]
         self._distinct = [partial.merge is Merge.UNION for partial in self._partials]
-        self._entries = DistinctEntries(store, counted=True, inline=inline)
+        self._entries = DistinctEntries(NumberedEntries(store), counted=True, inline=inline)
         self._taken_back = [exact or distinct for exact, distinct in zip(self._exact, self._distinct, strict=True)]
         """The partial results that a contribution can be taken out of."""
         self._remembers = not all(self._taken_back)

@@ -41,7 +41,7 @@ class Aggregate(RunningGroups):
         timed = replace(aggregation, partials=(*aggregation.partials, _LATEST))
         self._partials = PartialAggregator(engine, timed)
         self._results = AggregateResults(engine, aggregation)
-        self._merged = MergedPartials(store, self._partials, aggregation, self._by, inline)
+        self._merged = MergedPartials(store, self._partials, aggregation, self._by, inline, lists=False)
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
         """See `RunningGroups.advance_watermark`."""

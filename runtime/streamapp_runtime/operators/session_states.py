@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from streamapp_runtime.operators.window_bounds import due_below, end_key
+from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, put_chunks
 from streamapp_runtime.state.store import Store
 from streamapp_runtime.state.store_pages import scan_pages
 
@@ -21,9 +22,9 @@ class Session(msgspec.Struct, array_like=True, frozen=True):
     end: int
     row: list[Any]
 
-    def touches(self, other: "Session") -> bool:
-        """Return whether two sessions overlap or touch."""
-        return self.start <= other.end and other.start <= self.end
+    def touches(self, start: int, end: int) -> bool:
+        """Return whether this session and another one overlap or touch."""
+        return self.start <= end and start <= self.end
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -33,7 +34,7 @@ _decode = msgspec.msgpack.Decoder(list[Session]).decode
 class SessionStates:
     """A map from keys to their open sessions in front of a store; changes reach the store with `flush`.
 
-    The store has, beside the sessions of every key, one entry that orders keys by the end of their first session.
+    No key may be another one with four bytes more: large values are stored in chunks. The store has, beside the sessions of every key, one entry that orders keys by the end of their first session.
     """
 
     def __init__(self, store: Store, cached: int = _CACHED_KEYS) -> None:
@@ -48,7 +49,7 @@ class SessionStates:
     def get(self, key: bytes) -> Sequence[Session]:
         """Return the open sessions of a key."""
         if key not in self._sessions:
-            data = self._store.get(_BY_KEY + key)
+            data = get_chunks(self._store, _BY_KEY + key)
             sessions = self._sessions[key] = [] if data is None else _decode(data)
             self._stored_end[key] = min((session.end for session in sessions), default=None)
         return self._sessions[key]
@@ -94,10 +95,10 @@ class SessionStates:
             if before is not None and before != end:
                 self._store.delete(_BY_END + end_key(before) + key)
             if end is None:
-                self._store.delete(_BY_KEY + key)
+                delete_chunks(self._store, _BY_KEY + key)
                 del self._sessions[key], self._stored_end[key]
                 continue
-            self._store.put(_BY_KEY + key, _encode(sessions))
+            put_chunks(self._store, _BY_KEY + key, _encode(sessions))
             if before != end:
                 self._store.put(_BY_END + end_key(end) + key, b"")
                 self._stored_end[key] = end

@@ -12,6 +12,7 @@ from streamapp_core.expressions import Aggregation, Merge, Partial, PlainAggrega
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
 from streamapp_runtime.operators.aggregate_results import AggregateResults
 from streamapp_runtime.operators.batch_aggregation import PartialAggregator, event_time_partial
+from streamapp_runtime.operators.merged_partials import MergedPartials
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.session_states import Session, SessionStates
 from streamapp_runtime.operators.window_bounds import BEGINNING, BOUNDS, result_row
@@ -36,12 +37,19 @@ class SessionWindow(BaseOperator):
     open sessions of its key. One that would still end at or before the watermark is late.
     """
 
-    def __init__(self, engine: SqlEngine, store: Store, aggregation: Aggregation, gap: int) -> None:
-        """Take the gap in milliseconds."""
+    def __init__(
+        self, engine: SqlEngine, store: Store, aggregation: Aggregation, gap: int, inline: int | None = None
+    ) -> None:
+        """Take the gap in milliseconds.
+
+        More than `inline` values of a list, or of what counts them, are entries of their own.
+        """
         self._gap = gap
         self._by = [column.name for column in aggregation.by_columns]
         timed = replace(aggregation, partials=(*_BOUND_PARTIALS, *aggregation.partials))
         self._partials = PartialAggregator(engine, timed, [SESSION_COLUMN])
+        first = len(self._by) + 1
+        self._merged = MergedPartials(store, self._partials, timed, first, inline, lists=True)
         self._results = AggregateResults(engine, aggregation, BOUNDS)
         self._states = SessionStates(store)
         self._watermark = BEGINNING
@@ -61,7 +69,11 @@ class SessionWindow(BaseOperator):
         """Close the sessions that end at or before the watermark: emit their results, delete their state."""
         self._watermark = watermark
         due = self._states.pop_ended(watermark)
-        return self._results.build([self._result(session) for session in due])
+        results = [self._result(session) for session in due]
+        for session in due:
+            self._merged.end(session.row)
+        self._merged.delete_ended()
+        return self._results.build(results)
 
     def resume(self, watermark: int) -> None:
         """See `Operator.resume`."""
@@ -82,27 +94,26 @@ class SessionWindow(BaseOperator):
             yield StoredRows(kind="open sessions", key=tuple(self._by), rows=rows)
 
     def _add(self, by: Sequence[Any], partial: Sequence[Any]) -> None:
+        """Add a session of a batch: the open ones that it touches become one with each other first, then with it."""
         first, last, rows, *results = partial
         key = encode_key(by)
-        added = Session(start=first, end=last + self._gap, row=[*by, None, None, None, None, *results])
-        others, before = [], None
+        before: Sequence[Any] | None = None
+        start, end, others = first, last + self._gap, []
         for session in self._states.get(key):
-            if added.touches(session):
-                before = session.row
-                merged = self._partials.merge(before, added.row)
-                added = Session(start=min(added.start, session.start), end=max(added.end, session.end), row=merged)
+            if session.touches(first, last + self._gap):
+                start, end = min(start, session.start), max(end, session.end)
+                before = session.row if before is None else self._merged.merge_groups(before, session.row)
             else:
                 others.append(session)
-        if before is None:
-            added = Session(start=added.start, end=added.end, row=self._partials.merge(None, added.row))
-        if added.end <= self._watermark:
+        if end <= self._watermark:
             self._late += rows
-        else:
-            self._states.put(key, [*others, added])
+            return
+        (row,) = self._merged.merge_all([before], [[*by, None, None, None, None, *results]])
+        self._states.put(key, [*others, Session(start=start, end=end, row=list(row))])
 
     def _result(self, session: Session) -> list[Any]:
         by = len(self._by)
-        partials = session.row[by + 1 + len(_BOUND_PARTIALS) :]
+        partials = self._merged.read(session.row)[by + 1 + len(_BOUND_PARTIALS) :]
         return result_row(session.row[:by], session.start, session.end, partials)
 
 

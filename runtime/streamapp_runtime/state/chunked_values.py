@@ -23,10 +23,13 @@ def put_chunks(store: Store, key: bytes, value: bytes) -> None:
 
 def get_chunks(store: Store, key: bytes) -> bytes | None:
     """Return the value that `put_chunks` put; None if there is none."""
-    chunks: list[bytes] = []
+    first = store.get(key)
+    if first is None or len(first) < CHUNK_BYTES:
+        return first
+    chunks = [first]
     while (chunk := store.get(_chunk_key(key, len(chunks)))) is not None:
         chunks.append(chunk)
-    return b"".join(chunks) if chunks else None
+    return b"".join(chunks)
 
 
 def chunked_names(store: Store, prefix: bytes, length: int) -> list[bytes]:

@@ -75,10 +75,10 @@ ROW = st.tuples(
 TIMED = st.tuples(ROW, st.integers(0, 20))
 BATCHES = st.lists(st.tuples(st.lists(TIMED, min_size=1, max_size=8), st.booleans()), min_size=1, max_size=5)
 KINDS = {
-    "aggregate": lambda store: Aggregate(ENGINE, store, AGGREGATION),
-    "tumbling": lambda store: AlignedWindow(ENGINE, store, AGGREGATION, length=6, step=6),
-    "sliding": lambda store: AlignedWindow(ENGINE, store, AGGREGATION, length=6, step=3),
-    "session": lambda store: SessionWindow(ENGINE, store, AGGREGATION, GAP),
+    "aggregate": lambda store, inline: Aggregate(ENGINE, store, AGGREGATION, inline=inline),
+    "tumbling": lambda store, inline: AlignedWindow(ENGINE, store, AGGREGATION, length=6, step=6, inline=inline),
+    "sliding": lambda store, inline: AlignedWindow(ENGINE, store, AGGREGATION, length=6, step=3, inline=inline),
+    "session": lambda store, inline: SessionWindow(ENGINE, store, AGGREGATION, GAP, inline=inline),
 }
 WINDOWS = {
     "aggregate": "SELECT *, 0 AS w FROM t",
@@ -129,21 +129,24 @@ def counted(rows):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=20)
-@given(batches=BATCHES)
-def test_results_are_those_of_all_rows_at_once(kind, batches):
+@settings(max_examples=25)
+@given(batches=BATCHES, inline=st.sampled_from([0, 1, 3, None]))
+def test_results_are_those_of_all_rows_at_once(kind, batches, inline):
     environment = MemoryEnvironment()
-    operator, found = KINDS[kind](environment.store("o")), {}
+    operator, found = KINDS[kind](environment.store("o"), inline), {}
     for batch, restarted in batches:
         results = operator.process(table_of(batch))
         found |= {row["k"]: row for row in ([] if results is None else results.to_pylist())}
         if restarted:
             operator.flush()
             environment.commit()
-            operator = KINDS[kind](environment.store("o"))
+            operator = KINDS[kind](environment.store("o"), inline)
     results = operator.advance_watermark(END_OF_TIME)
     rows = found.values() if results is None else results.to_pylist()
     assert counted(rows) == expected(kind, batches)
+    operator.flush()
+    left = [key for key, _ in environment.store("o").scan() if not key.endswith(b"dx")]
+    assert kind == "aggregate" or left == []
 
 
 def test_rows_without_event_time_count_in_the_order_of_arrival():
