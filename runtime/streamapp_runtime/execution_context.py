@@ -17,7 +17,8 @@ class ExecutionContext:
     """The surroundings of a driver or a processor; files and LMDB it opens itself.
 
     `boot_id` identifies this boot of the machine: after a crash it is another one. Of the windows that
-    are due, at most `results_at_once` are closed in one step; None: as many as a commit may have.
+    are due, at most `results_at_once` are closed in one step; None: as many as a commit may have. More than
+    `values_inline` values of a group are entries of their own in its store; None: as many as are no burden to it.
     """
 
     systems: Systems
@@ -26,6 +27,7 @@ class ExecutionContext:
     random: Random
     boot_id: str
     results_at_once: int | None = None
+    values_inline: int | None = None
 
 
 def local_context(folder: Path) -> ExecutionContext:

@@ -26,12 +26,16 @@ import sqlglot.dialects.duckdb  # noqa: F401
 import differential.functions  # noqa: F401
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.plan import plan
+from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime import fail_points
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_app import MakeHost
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.errors import ClaimBroken, PlanRefused
+from streamapp_runtime.execution_context import local_context
+from streamapp_runtime.hosts.in_process_host import InProcessHost
+from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.sql_engine import SqlEngine
 from support import apps
 
@@ -169,9 +173,14 @@ def _run(request: StartRequest) -> None:
     faulthandler.enable()  # a crash in a library says where each thread was
     gc.disable()  # it is over soon
     fail_points.arm(request.fail_point or "")
-    outcome = run_start(request, apps.in_process)
+    outcome = run_start(request, _make_host)
     (folder / "outcome.json").write_bytes(msgspec.json.encode(outcome))
     os._exit(0)
+
+
+def _make_host(channel: DriverChannel, _app: StreamApp, _log_folder: Path) -> InProcessHost:
+    """Make a host of processors that keep more than two values of a group as entries, as others do with many."""
+    return InProcessHost(channel, lambda folder: replace(local_context(folder), values_inline=2))
 
 
 def run_start(request: StartRequest, make_host: MakeHost) -> Outcome:

@@ -28,6 +28,7 @@ AGGREGATES = (
     "count(*) as id, max({other}) as {other}, sum(v) as v",
     "count(v) as id, min({other}) as {other}, max(v) as v",
     "count(distinct {other}) as id, max({other}) as {other}, count(*) as v",
+    "sum(distinct id) as id, min({other}) as {other}, count(distinct v) as v",
 )
 ALL_KEYS = "count(*) as id, sum(v) as v"
 RESTORED = "cast(id as int) as id, k, g, cast(v as int) as v"

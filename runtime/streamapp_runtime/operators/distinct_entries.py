@@ -10,21 +10,21 @@ from streamapp_runtime.operators.numbered_entries import NumberedEntries, Stored
 from streamapp_runtime.rows.row_codec import digest
 from streamapp_runtime.summaries.equal_forms import equal_form
 
-COUNTED_INLINE = 64
+_COUNTED_INLINE = 64
 """The most values that stay in the state of their group, where each row that comes or goes reads and changes it."""
 
 
 class DistinctEntries:
     """Counts the distinct values of groups."""
 
-    def __init__(self, entries: NumberedEntries, *, counted: bool, inline: int = COUNTED_INLINE) -> None:
+    def __init__(self, entries: NumberedEntries, *, counted: bool, inline: int | None = None) -> None:
         """With `counted`, how often each value came is kept, so that it can be taken back.
 
         Counted values of a group are entries if there are more than `inline`.
         """
         self._entries = entries
         self._counted = counted
-        self._inline = inline
+        self._inline = _COUNTED_INLINE if inline is None else inline
 
     def values_of(self, state: Collection[Any]) -> Collection[Any]:
         """See `ListedEntries.values_of`."""

@@ -16,7 +16,7 @@ from streamapp_core.expressions import FOLDS, Aggregation, Merge
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_runtime.operators.aggregate_results import AggregateResults
 from streamapp_runtime.operators.batch_aggregation import PartialAggregator, Row, event_time_partial
-from streamapp_runtime.operators.distinct_entries import COUNTED_INLINE, DistinctEntries
+from streamapp_runtime.operators.distinct_entries import DistinctEntries
 from streamapp_runtime.operators.exact_sums import EMPTY, add_value, is_exact, sum_of
 from streamapp_runtime.operators.moments import BatchValues
 from streamapp_runtime.operators.numbered_entries import NumberedEntries
@@ -70,7 +70,7 @@ class RetractingAggregate(BaseOperator):
         aggregation: Aggregation,
         key: Sequence[str],
         *,
-        inline: int = COUNTED_INLINE,
+        inline: int | None = None,
     ) -> None:
         """Take the columns of the key by which rows replace each other.
 

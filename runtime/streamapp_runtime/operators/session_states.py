@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from streamapp_runtime.operators.window_bounds import due_below, end_key
-from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, put_chunks
+from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, join_chunks, put_chunks
 from streamapp_runtime.state.store import Store
 from streamapp_runtime.state.store_pages import scan_pages
 
@@ -34,7 +34,8 @@ _decode = msgspec.msgpack.Decoder(list[Session]).decode
 class SessionStates:
     """A map from keys to their open sessions in front of a store; changes reach the store with `flush`.
 
-    No key may be another one with four bytes more: large values are stored in chunks. The store has, beside the sessions of every key, one entry that orders keys by the end of their first session.
+    The store has, beside the sessions of every key, one entry that orders keys by the end of their first session. No
+    key may be another one with four bytes more: large values are stored in chunks.
     """
 
     def __init__(self, store: Store, cached: int = _CACHED_KEYS) -> None:
@@ -77,7 +78,7 @@ class SessionStates:
 
     def stored(self) -> Iterator[Session]:
         """Iterate over the open sessions, as they are in the store."""
-        for _, data in scan_pages(self._store, _BY_KEY, _AFTER_KEYS):
+        for _, data in join_chunks(scan_pages(self._store, _BY_KEY, _AFTER_KEYS)):
             yield from _decode(data)
 
     def flush(self) -> None:

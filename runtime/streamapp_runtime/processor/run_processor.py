@@ -176,6 +176,7 @@ class _ProcessorStart:
             writers=writers,
             note_null_keys=claims.note_null_keys,
             results_at_once=self._execution.results_at_once,
+            values_inline=self._execution.values_inline,
             time_of_day=self._clock.time_of_day,
             monotonic_milliseconds=self._clock.monotonic_milliseconds,
         )

@@ -95,6 +95,7 @@ def _stateful(planned: PlannedOperator, context: TaskContext) -> StatefulContext
         engine=processor.engine,
         time_of_day=processor.time_of_day,
         results_at_once=processor.results_at_once,
+        values_inline=processor.values_inline,
     )
 
 

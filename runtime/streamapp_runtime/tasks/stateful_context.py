@@ -11,10 +11,12 @@ from streamapp_runtime.state.store import Store
 class StatefulContext:
     """The store of one operator, and what it shares with others.
 
-    Windows close at most `results_at_once` in one step, if it is given. `time_of_day` returns milliseconds since 1970.
+    Windows close at most `results_at_once` in one step, and groups keep at most `values_inline` values in one record,
+    if these are given. `time_of_day` returns milliseconds since 1970.
     """
 
     store: Store
     engine: SqlEngine
     time_of_day: Callable[[], int]
     results_at_once: int | None = None
+    values_inline: int | None = None

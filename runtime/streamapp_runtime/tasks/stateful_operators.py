@@ -55,8 +55,8 @@ def build_moved_keys(planned: PlannedOperator, open_store: Callable[[str], Store
 def _aggregate(planned: PlannedOperator, context: StatefulContext) -> StatefulOperator:
     engine, store, aggregation = context.engine, context.store, _aggregation(planned)
     if isinstance(planned.input_types[0].changes, Upsert):
-        return RetractingAggregate(engine, store, aggregation, replaced_key(planned))
-    return Aggregate(engine, store, aggregation, planned.spec.ttl)
+        return RetractingAggregate(engine, store, aggregation, replaced_key(planned), inline=context.values_inline)
+    return Aggregate(engine, store, aggregation, planned.spec.ttl, inline=context.values_inline)
 
 
 def _window(planned: PlannedOperator, context: StatefulContext) -> StatefulOperator:
@@ -64,14 +64,23 @@ def _window(planned: PlannedOperator, context: StatefulContext) -> StatefulOpera
     assert window is not None
     engine, store, limit = context.engine, context.store, context.results_at_once
     if window.session is not None:
-        return SessionWindow(engine, store, _aggregation(planned), window.session)
+        return SessionWindow(engine, store, _aggregation(planned), window.session, context.values_inline)
     length = window.tumbling or window.sliding
     assert length is not None
     step = window.every or length
     if window.top_n is None:
         emit, clock = window.emit, context.time_of_day
         early = None if emit is None else EarlyResults(clock, emit.every)
-        return AlignedWindow(engine, store, _aggregation(planned), length=length, step=step, limit=limit, early=early)
+        return AlignedWindow(
+            engine,
+            store,
+            _aggregation(planned),
+            length=length,
+            step=step,
+            limit=limit,
+            early=early,
+            inline=context.values_inline,
+        )
     top, (schema,) = window.top_n, planned.input_schemas
     return WindowTopN(
         engine,

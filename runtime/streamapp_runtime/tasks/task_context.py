@@ -49,7 +49,8 @@ class ProcessorContext:
     given). Functions of `process` are by operator. Rows that every task has are written by the task `broadcast_writer`
     alone.
     `note_null_keys` is told of rows without a key that a group would take in a task where none belongs.
-    Windows close at most `results_at_once` in one step, if it is given.
+    Windows close at most `results_at_once` in one step, and groups keep at most `values_inline` values in one record,
+    if these are given.
     `time_of_day` returns milliseconds since 1970, `monotonic_milliseconds` those of a clock that never jumps.
     """
 
@@ -66,6 +67,7 @@ class ProcessorContext:
     writers: Writers
     note_null_keys: NoteNullKeys
     results_at_once: int | None
+    values_inline: int | None
     time_of_day: Callable[[], int]
     monotonic_milliseconds: Callable[[], int]
 
