@@ -132,7 +132,7 @@ class _Values(ABC):
 
 
 class _Counts(_Values):
-    """How often each value came, as `Merge.COUNTS` has it."""
+    """Values with how often each came, as `Merge.COUNTS` has them."""
 
     def values_of(self, state: Any) -> Collection[Any]:  # noqa: ANN401 - a map, or a list of values
         return counted({}, state)

@@ -115,6 +115,8 @@ def test_large_values_fit_records_and_leave_nothing(kind, inline, select):
         operator.process(rows.set_column(2, "s", [texts[begin : begin + 2]]))
         operator.flush()
         assert max(len(value) for _, value in store.scan()) <= RECORD_BYTES
+    (held,) = operator.stored_rows()
+    assert held.rows.column("n").to_pylist() == [len(texts)]
     (result,) = operator.advance_watermark(END_OF_TIME).to_pylist()
     assert result["n"] == len(texts)
     assert result["l"] == (texts[0] if select.startswith("mode") else texts)
