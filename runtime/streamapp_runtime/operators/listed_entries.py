@@ -81,9 +81,8 @@ class _Collected:
 
     def read(self, stored: Stored) -> list[Any]:
         """Return the pairs in the order of their times, of equal ones in that of their arrival."""
-        return sorted(
-            (pair for number in stored for _, data in self._entries.scan(number) for pair in _decode(data)), key=_time
-        )
+        blocks = (data for number in stored for _, data in self._entries.scan(number))
+        return sorted((pair for block in blocks for pair in _decode(block)), key=_time)
 
 
 class _Values(ABC):
@@ -135,7 +134,7 @@ class _Counts(_Values):
     """Values with how often each came, as `Merge.COUNTS` has them."""
 
     def values_of(self, state: Any) -> Collection[Any]:  # noqa: ANN401 - a map, or a list of values
-        return counted({}, state)
+        return state if isinstance(state, dict) else counted({}, state)
 
     def counts(self, values: Any) -> Iterable[tuple[Any, int]]:  # noqa: ANN401 - a map, or a list of values
         return counted({}, values).items()
@@ -153,14 +152,11 @@ class _NestedValues(_Values):
         return state
 
     def counts(self, values: Any) -> Iterable[tuple[Any, int]]:  # noqa: ANN401 - values of a batch, a map or a list
-        known = (
-            values.values
-            if isinstance(values, BatchValues)
-            else values.values()
-            if isinstance(values, dict)
-            else values
-        )
-        return ((value, 1) for value in known)
+        if isinstance(values, BatchValues):
+            values = values.values
+        elif isinstance(values, dict):
+            values = values.values()
+        return ((value, 1) for value in values)
 
     def state(self, counts: Sequence[tuple[Any, int]]) -> list[Any]:
         return [value for value, _ in counts]

@@ -80,9 +80,9 @@ class MergedPartials:
 
     def read(self, row: Row) -> Row:
         """Return a row with all its values."""
-        return _replaced([row], {(0, place): self._kinds[place].read(entries) for place, entries in self._stored(row)})[
-            0
-        ]
+        values = {(0, place): self._kinds[place].read(entries) for place, entries in self._stored(row)}
+        (complete,) = _replaced([row], values)
+        return complete
 
     def end(self, row: Row) -> None:
         """Note that a group has ended, which had these partial results."""
