@@ -123,7 +123,7 @@ def count_partitions(app: StreamApp, systems: Systems) -> dict[str, int]:
 
 
 def _is_asked(system: SystemSpec, stream: StreamSpec, *, written: bool) -> bool:
-    has_format = system.delta is not None or stream.format in FILE_FORMATS
+    has_format = system.tables is not None or stream.format in FILE_FORMATS
     return not system.kind.holds_files or (not written and has_format and not _lacks_journal(system))
 
 

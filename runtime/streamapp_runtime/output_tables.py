@@ -1,7 +1,6 @@
-"""The tables of Delta that an app writes: compared with its rows, created where they are missing, told from others."""
+"""The tables that an app writes: compared with its rows, created where they are missing, told from others."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
@@ -10,9 +9,7 @@ from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.objects import ObjectPath, check_conditional_writes
 from streamapp_systems.protocols import StreamDescriptor
 from streamapp_systems.registry import Systems
-
-if TYPE_CHECKING:
-    from streamapp_systems.delta import DeltaTableFolder
+from streamapp_systems.tables import OutputTable
 
 
 def find_table_problems(plan: Plan, systems: Systems) -> tuple[Problem, ...]:
@@ -23,8 +20,6 @@ def find_table_problems(plan: Plan, systems: Systems) -> tuple[Problem, ...]:
     """
     problems = []
     for stream, described, table in _tables(plan, systems):
-        from streamapp_systems.delta import layout_mismatches
-
         version = table.load()
         if version is None or described.schema is None:
             continue
@@ -34,7 +29,7 @@ def find_table_problems(plan: Plan, systems: Systems) -> tuple[Problem, ...]:
                 code=ProblemCode.TYPE_MISMATCH,
                 message=f"rows of `{stream.name}` can't be appended to table `{stream.address}`: {reason}",
             )
-            for reason in layout_mismatches(version.layout, arrow_schema(described.schema), described.folder_columns)
+            for reason in version.mismatches(arrow_schema(described.schema), described.folder_columns)
         ]
     return sorted_problems(problems)
 
@@ -46,8 +41,9 @@ def create_tables(plan: Plan, systems: Systems) -> None:
         StreamSystemError: one can't be created, or is in a store in which commits are not safe.
     """
     for name in {stream.system for stream, _, _ in _tables(plan, systems)}:
-        place = systems.place(plan.app.spec.systems[name])
-        if isinstance(place, ObjectPath):
+        system = plan.app.spec.systems[name]
+        place = systems.place(system)
+        if system.delta is not None and isinstance(place, ObjectPath):  # others have a catalog, which orders commits
             check_conditional_writes(place)
     for _, described, table in _tables(plan, systems):
         if described.schema is not None and table.load() is None:
@@ -64,10 +60,8 @@ def table_identities(plan: Plan, systems: Systems) -> Mapping[str, str]:
     """
     found = {}
     for stream, _, table in _tables(plan, systems):
-        system = plan.app.spec.systems[stream.system].delta
-        assert system is not None
         version = table.load()
-        found[f"{system.path}/{stream.address}"] = "" if version is None else version.id
+        found[f"{plan.app.spec.systems[stream.system].path}/{stream.address}"] = "" if version is None else version.id
     return found
 
 
@@ -81,12 +75,8 @@ def count_table_rows(plan: Plan, systems: Systems) -> Mapping[str, int]:
     return {name: version.count_rows() for name, version in loaded if version is not None}
 
 
-def _tables(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, StreamDescriptor, "DeltaTableFolder"]]:
+def _tables(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, StreamDescriptor, OutputTable]]:
     for stream in plan.streams.values():
-        system = plan.app.spec.systems[stream.system].delta
-        if stream.role is not StreamRole.OUTPUT or system is None:
-            continue
-        from streamapp_systems.delta import DeltaTableFolder
-
-        folder = systems.place(plan.app.spec.systems[stream.system]) / stream.address
-        yield stream, output_descriptor(stream), DeltaTableFolder(folder)
+        system = plan.app.spec.systems[stream.system]
+        if stream.role is StreamRole.OUTPUT and system.tables is not None:
+            yield stream, output_descriptor(stream), systems.open_tables(system)(stream.address)

@@ -33,6 +33,7 @@ from streamapp_systems.protocols import (
     TransactionOwner,
 )
 from streamapp_systems.secret_reader import LocalSecrets
+from streamapp_systems.tables import OpenTables, TableOutput
 
 _SECOND = 1_000
 
@@ -114,6 +115,14 @@ class Systems(Protocol):
         """
         ...
 
+    def open_tables(self, system: SystemSpec) -> OpenTables:
+        """Open the tables of a system, by their addresses, to be written.
+
+        Raises:
+            StreamSystemError: what keeps them can't be opened, or the system has none.
+        """
+        ...
+
     def open_schema_registry(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> SchemaRegistryClient:
         """Open the registry that has the schemas of a system's messages; it may be silent for `timeout` seconds.
 
@@ -179,14 +188,19 @@ class LocalSystems:
         self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: PartOwner
     ) -> StagedOutput:
         """See `Systems.open_output`."""
-        if system.delta is not None:
-            from streamapp_systems.delta import DeltaOutput
-
-            seconds = system.delta.commit_every / _SECOND
-            return DeltaOutput(self.place(system), streams, owner, seconds)
+        if system.tables is not None:
+            seconds = system.tables.commit_every / _SECOND
+            return TableOutput(self.place(system), self.open_tables(system), streams, owner, seconds)
         if system.file is None:
             raise StreamSystemError(f"system {name} is {system.kind}: it is written by a producer, not as files")
         return FileOutput(self.folder / system.file.path, streams, owner.writer)
+
+    def open_tables(self, system: SystemSpec) -> OpenTables:
+        """See `Systems.open_tables`."""
+        from streamapp_systems.delta import DeltaTableFolder
+
+        root = self.place(system)
+        return lambda address: DeltaTableFolder(root / address)
 
     def open_schema_registry(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> SchemaRegistryClient:
         """See `Systems.open_schema_registry`."""

@@ -23,6 +23,7 @@ from streamapp_systems.protocols import (
     TransactionOwner,
 )
 from streamapp_systems.registry import LocalSystems
+from streamapp_systems.tables import OpenTables
 
 
 class DirectSystems:
@@ -76,6 +77,10 @@ class DirectSystems:
     ) -> StagedOutput:
         """See `Systems.open_output`."""
         return self._local.open_output(name, system, streams, owner)
+
+    def open_tables(self, system: SystemSpec) -> OpenTables:
+        """See `Systems.open_tables`."""
+        return self._local.open_tables(system)
 
 
 def _cluster(name: str, system: SystemSpec) -> Cluster:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from streamapp_core.schema import parse_schema
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.delta import DeltaOutput, DeltaTableFolder, delta_output, delta_table
+from streamapp_systems.delta import DeltaTableFolder, delta_table
 from streamapp_systems.objects import ObjectPath, Place
 from streamapp_systems.protocols import PartOwner, StagedPart, StreamDescriptor
+from streamapp_systems.tables import TableOutput, table_output
 
 SCHEMA = parse_schema("n bigint, city string")
 STEPS = 8
@@ -29,10 +30,10 @@ def stream(folders=()):
     )
 
 
-def opened(root: Place, number: int, folders=()) -> DeltaOutput:
+def opened(root: Place, number: int, folders=()) -> TableOutput:
     """Open the output of one incarnation."""
     owner = PartOwner(app="default.a", writer=f"1-{number}", opened=5)
-    return DeltaOutput(root, [stream(folders)], owner, 30.0)
+    return TableOutput(root, lambda address: DeltaTableFolder(root / address), [stream(folders)], owner, 30.0)
 
 
 def rows(*numbers: int) -> pa.Table:
@@ -82,10 +83,10 @@ def publish_through_deaths(root: Place, data: st.DataObject) -> None:
 
             return stepped
 
-        patch.setattr(delta_table.TableVersion, "append", step(delta_table.TableVersion.append))
-        patch.setattr(delta_output, "remove_parts", step(delta_output.remove_parts))
-        patch.setattr(delta_output.DeltaOutput, "_join", step(delta_output.DeltaOutput._join))
-        zombies: list[tuple[DeltaOutput, list[StagedPart]]] = []
+        patch.setattr(delta_table.DeltaVersion, "append", step(delta_table.DeltaVersion.append))
+        patch.setattr(table_output, "remove_parts", step(table_output.remove_parts))
+        patch.setattr(table_output.TableOutput, "_join", step(table_output.TableOutput._join))
+        zombies: list[tuple[TableOutput, list[StagedPart]]] = []
         for number in range(data.draw(st.integers(1, 4))):
             output = opened(root, number)
             countdown[0] = data.draw(st.integers(0, STEPS))

@@ -46,7 +46,7 @@ def _no_changes(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind) -
     if name in graph.senders:
         return f"`{name}` is written, and what is sent to it says by itself whether its rows replace each other"
     if kind.holds_files:
-        holds = "a table" if kind is SystemKind.DELTA else "a folder"
+        holds = "a table" if kind.holds_tables else "a folder"
         return f"`{name}` is {holds}, and only records of Kafka and of logs have a key and may be without a value"
     if stream.control_messages:
         return f"`{name}` is an intermediate stream of another app, whose rows are read as they are"

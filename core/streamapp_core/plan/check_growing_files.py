@@ -14,7 +14,7 @@ _FORMATS = (StreamFormat.JSON, StreamFormat.PARQUET)
 def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
     """Find what a stream over files that become more can't do: be written, have an end, or each key in one file."""
     path = f"spec.streams.{name}"
-    if name in graph.senders and graph.spec.systems[stream.system].delta is None:
+    if name in graph.senders and graph.spec.systems[stream.system].tables is None:
         yield Problem(
             path=f"{path}.system",
             code=ProblemCode.NOT_SUPPORTED,
@@ -37,7 +37,7 @@ def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator
 
 
 def check_tables(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
-    """Find what the declaration of a table of Delta says and the table says by itself."""
+    """Find what the declaration of a table says and the table says by itself."""
     if name in graph.senders:
         if stream.starting_version is not None:
             yield superfluous_option(

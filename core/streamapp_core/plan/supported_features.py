@@ -36,7 +36,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
         system = graph.spec.systems.get(stream.system)
         if name in graph.opaque or system is None:
             continue
-        if system.kind is SystemKind.DELTA:
+        if system.kind.holds_tables:
             yield from check_tables(graph, name, stream)
             yield from check_tables_written(graph, rows, name, stream)
         elif system.kind.holds_files:
@@ -46,7 +46,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
             yield from _check_binary_key(graph, rows, name, stream)
         if system.kind.grows:
             yield from check_growing_files(graph, name, stream)
-        if system.kind is not SystemKind.DELTA and stream.starting_version is not None:
+        if not system.kind.holds_tables and stream.starting_version is not None:
             yield no_versions(name)
         yield from _check_start(graph, name, stream, system.kind)
         yield from _check_max_ahead(graph, name, stream, system.kind)

@@ -30,6 +30,11 @@ class SystemKind(StrEnum):
         return self in (SystemKind.FILE, SystemKind.FOLDER, SystemKind.DELTA)
 
     @property
+    def holds_tables(self) -> bool:
+        """Whether its streams are tables, which have columns, versions and commits of their own."""
+        return self is SystemKind.DELTA
+
+    @property
     def grows(self) -> bool:
         """Whether files come to its streams while they are read: these have no end, and partitions of their own."""
         return self in (SystemKind.FOLDER, SystemKind.DELTA)
@@ -184,7 +189,7 @@ class SystemSpec(SpecModel):
     @property
     def writes_files(self) -> bool:
         """Whether outputs of the system are staged as files before they are published."""
-        return self.file is not None or self.delta is not None
+        return self.file is not None or self.tables is not None
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -201,7 +206,12 @@ class SystemSpec(SpecModel):
     @property
     def growing(self) -> FolderSystem | DeltaSystem | None:
         """The folder or the tables that become more while the app runs; None of other systems."""
-        return self.folder or self.delta
+        return self.folder or self.tables
+
+    @property
+    def tables(self) -> DeltaSystem | None:
+        """The tables of the system; None of systems that have none."""
+        return self.delta
 
     @property
     def url(self) -> StorageUrl | None:
@@ -211,7 +221,7 @@ class SystemSpec(SpecModel):
     @property
     def path(self) -> str | None:
         """The path of a system of files or tables, or of the log."""
-        found = self.file or self.folder or self.delta or self.log
+        found = self.file or self.growing or self.log
         return None if found is None else found.path
 
     def with_client_name(self, name: str) -> Self:

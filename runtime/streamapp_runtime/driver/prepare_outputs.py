@@ -10,6 +10,7 @@ from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_systems.file import claim_output, published_parts, remove_parts, staged_parts
 from streamapp_systems.objects import Place
 from streamapp_systems.registry import Systems
+from streamapp_systems.tables import staging_folder
 
 Check = Callable[[], object]
 """Raises `Superseded` if a later driver has taken over."""
@@ -76,8 +77,6 @@ def _is_file_output(stream: PlannedStream) -> bool:
 
 def _folder(plan: Plan, stream: PlannedStream, systems: Systems) -> Place:
     system = plan.app.spec.systems[stream.system]
-    if system.delta is not None:
-        from streamapp_systems.delta import staging_folder
-
+    if system.tables is not None:
         return systems.place(system) / staging_folder(plan.app.name_prefix, stream.name)
     return systems.place(system) / stream.address

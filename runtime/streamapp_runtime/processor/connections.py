@@ -190,7 +190,7 @@ class Connections:
     def place(self, system: str) -> OutputPlace:
         """Return the place of the outputs of a system that has files or tables."""
         spec = self._plan.app.spec.systems[system]
-        found = spec.file or spec.delta
+        found = spec.file or spec.tables
         assert found is not None
         return OutputPlace(spec.kind, found.path)
 

@@ -1,14 +1,12 @@
 """A table of Delta, in a folder or in a store: its versions, and the commits that add files and marks to one of them.
 
-A mark is Delta's `txn` action: by an id, the number up to which somebody has added what he had. The library accepts a
-mark that is lower than the table's, so marks are read from the very version that is committed on, and a commit is tried
-once: who comes second begins again from the version that is there then.
+A mark is Delta's `txn` action. The library accepts one that is lower than the table's.
 """
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -16,44 +14,50 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction
 
-from streamapp_systems.delta.table_layout import TableLayout
+from streamapp_systems.delta.table_layout import TableLayout, layout_mismatches, staged_mismatches
 from streamapp_systems.file.output_folder import sync_folder
 from streamapp_systems.objects import ObjectPath, Place, explained_store_error
 from streamapp_systems.protocols import StreamSystemError, Unavailable
+from streamapp_systems.tables import TableFile
 
 _LOG = "_delta_log"
 _RECENT = 100
 """Versions: older ones than that are on the disk, since systems write what is cached within half a minute."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableFile:
-    """A file of rows: its path in the table's folder, the values of the partition columns in it, rows and bytes.
+class DeltaVersion:
+    """A version of a table; see `TableVersion`."""
 
-    `modified` is in milliseconds since 1970.
-    """
-
-    path: str
-    partition_values: Mapping[str, str | None]
-    rows: int
-    size: int
-    modified: int
-
-
-class TableVersion:
-    """A version of a table."""
+    keeps_partition_columns = False
 
     def __init__(self, folder: Place, table: DeltaTable) -> None:
         """Take a table as the library has loaded it."""
-        self._folder = folder
+        self.folder = folder
         self._table = table
 
     @property
     def id(self) -> str:
-        """The id that distinguishes the table from an earlier or later one in its folder."""
+        """See `TableVersion.id`."""
         return str(self._table.metadata().id)
 
     @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """See `TableVersion.partition_columns`."""
+        return tuple(self._table.metadata().partition_columns)
+
+    def stored(self, rows: pa.Table) -> pa.Table:
+        """See `TableVersion.stored`."""
+        return rows
+
+    def mismatches(self, rows: pa.Schema, folder_columns: Sequence[str]) -> Iterator[str]:
+        """See `TableVersion.mismatches`."""
+        return layout_mismatches(self.layout, rows, folder_columns)
+
+    def staged_mismatches(self, rows: pa.Schema) -> Iterator[str]:
+        """See `TableVersion.staged_mismatches`."""
+        return staged_mismatches(self.layout, rows)
+
+    @cached_property
     def layout(self) -> TableLayout:
         """The layout of the table."""
         metadata, protocol = self._table.metadata(), self._table.protocol()
@@ -65,16 +69,16 @@ class TableVersion:
         )
 
     def mark(self, name: str) -> int | None:
-        """Return the mark of this name; None: there is none."""
+        """See `TableVersion.mark`."""
         number = self._table.transaction_version(name)
         return None if number is None else int(number)
 
     def count_rows(self) -> int:
-        """Count the rows that the files of the table say they have: some writers leave that out."""
+        """See `TableVersion.count_rows`."""
         return int(self._table.count())
 
     def append(self, files: Iterable[TableFile], marks: Mapping[str, int]) -> bool:
-        """Commit the next version: this one, more files, and these marks; return False if somebody else has.
+        """See `TableVersion.append`.
 
         The library may fail after it has committed, as when there is no room for the checkpoint that follows, or when
         the store's answer is lost, or is to the second try of a request whose first was taken.
@@ -96,7 +100,7 @@ class TableVersion:
             )
         except (DeltaError, OSError) as error:
             if not written.exists():
-                raise _table_error(self._folder, "written", error) from error
+                raise _table_error(self.folder, "written", error) from error
             if not _adds(written, added):
                 self._sync([version])
                 return False
@@ -104,16 +108,16 @@ class TableVersion:
         return True
 
     def sync(self) -> None:
-        """Make the newest versions durable, whoever wrote them."""
+        """See `TableVersion.sync`."""
         version = self._table.version()
         self._sync(range(max(version - _RECENT, 0), version + 1))
 
     def _log(self, version: int) -> Place:
-        return self._folder / _LOG / f"{version:020}.json"
+        return self.folder / _LOG / f"{version:020}.json"
 
     def _sync(self, versions: Iterable[int]) -> None:
         """Make versions durable, with the checkpoints that readers begin with: what they were made of is removed."""
-        folder = self._folder / _LOG
+        folder = self.folder / _LOG
         if isinstance(folder, ObjectPath):
             return
         files: list[Place] = [folder / "_last_checkpoint"]
@@ -127,13 +131,13 @@ class TableVersion:
 
 
 class DeltaTableFolder:
-    """The folder of a table, whether there is one or not."""
+    """The folder of a table; see `OutputTable`."""
 
     def __init__(self, folder: Place) -> None:
         """Look at nothing yet."""
         self._folder = folder
 
-    def load(self) -> TableVersion | None:
+    def load(self) -> DeltaVersion | None:
         """Load the newest version; None: there is no table.
 
         Raises:
@@ -142,13 +146,13 @@ class DeltaTableFolder:
         if not (self._folder / _LOG).is_dir():
             return None
         try:
-            return TableVersion(self._folder, DeltaTable(str(self._folder), storage_options=_options(self._folder)))
+            return DeltaVersion(self._folder, DeltaTable(str(self._folder), storage_options=_options(self._folder)))
         except TableNotFoundError:
             return None
         except (DeltaError, OSError) as error:
             raise _table_error(self._folder, "read", error) from error
 
-    def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> TableVersion:
+    def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> DeltaVersion:
         """Create the table if there is none, and load it. Partition columns are found whatever their case.
 
         It is tried once: the library would write the creation as the next version of a table that another process has

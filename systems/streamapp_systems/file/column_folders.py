@@ -21,15 +21,19 @@ NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 
 
-def split_by_folders(rows: pa.Table, columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the folder of some rows, relative to the stream's, and the rows, in their order, without its columns."""
+def split_by_folders(rows: pa.Table, columns: Sequence[str], *, keep: bool = False) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the folder of some rows, relative to the stream's, and the rows, in their order, without its columns.
+
+    With `keep` the rows keep the columns, and empty text is another value than null.
+    """
     names = [_name(column, rows.schema) for column in columns]
-    folders = pc.binary_join_element_wise(*(_folders(rows.column(name), name) for name in names), "/")
+    empty = "" if keep else NULL_FOLDER
+    folders = pc.binary_join_element_wise(*(_folders(rows.column(name), name, empty) for name in names), "/")
     encoded = folders.dictionary_encode()
     places = encoded.indices.to_numpy()
     order = np.argsort(places, kind="stable")
     ends = np.cumsum(np.bincount(places, minlength=len(encoded.dictionary)))
-    others = rows.drop_columns(names)
+    others = rows if keep else rows.drop_columns(names)
     for folder, begin, end in zip(encoded.dictionary.to_pylist(), [0, *ends[:-1]], ends, strict=True):
         yield folder, others if len(ends) == 1 else others.take(pa.array(order[begin:end]))
 
@@ -65,10 +69,10 @@ def _name(column: str, schema: pa.Schema) -> str:
     return next(str(name) for name in schema.names if name.lower() == column.lower())
 
 
-def _folders(values: pa.ChunkedArray, name: str) -> pa.Array:
-    """Return the folder of each value of a column."""
+def _folders(values: pa.ChunkedArray, name: str, empty: str) -> pa.Array:
+    """Return the folder of each value of a column; `empty` is what stands for empty text."""
     encoded = format_text(values.combine_chunks()).dictionary_encode()
-    texts = [f"{_escape(name)}={_escape(text) or NULL_FOLDER}" for text in encoded.dictionary.to_pylist()]
+    texts = [f"{_escape(name)}={_escape(text) or empty}" for text in encoded.dictionary.to_pylist()]
     folders = pa.array(texts, pa.string()).take(encoded.indices)
     return pc.fill_null(folders, f"{_escape(name)}={NULL_FOLDER}")
 
@@ -97,4 +101,6 @@ def _read_value(path: Place, field: pa.Field) -> pa.Scalar:
 
 
 def _escape(text: str) -> str:
+    if text == NULL_FOLDER:
+        return f"%{ord(text[0]):02X}{text[1:]}"
     return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)

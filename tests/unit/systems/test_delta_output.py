@@ -49,7 +49,7 @@ def test_who_loses_a_race_looks_again(tmp_path: Path, monkeypatch) -> None:
     output, other = opened(tmp_path, 1), opened(tmp_path, 2)
     output.write("out", rows(1))
     parts = output.stage()
-    append, raced = delta_table.TableVersion.append, []
+    append, raced = delta_table.DeltaVersion.append, []
 
     def racing(version, files, marks):
         if not raced:
@@ -57,7 +57,7 @@ def test_who_loses_a_race_looks_again(tmp_path: Path, monkeypatch) -> None:
             other.publish(parts)
         return append(version, files, marks)
 
-    monkeypatch.setattr(delta_table.TableVersion, "append", racing)
+    monkeypatch.setattr(delta_table.DeltaVersion, "append", racing)
     output.publish(parts)
     assert found(tmp_path) == [1]
 

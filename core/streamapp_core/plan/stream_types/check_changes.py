@@ -14,7 +14,6 @@ from streamapp_core.plan.stream_types.stream_type import APPEND, StreamType, Ups
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.operators import JoinType, OperatorKind, TableJoinType
 from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges, StreamSpec
-from streamapp_core.spec.systems import SystemKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +239,7 @@ def _send_to_table(reader: _Reader) -> _Reason | None:
     return None, f"table `{name}` would keep both, since its key is another one; give it the key {reader.keys}"
 
 
-def _send_to_delta(name: str) -> _Reason:
+def _append_to_table(name: str) -> _Reason:
     return f"spec.streams.{name}.changes", (
         f"`{name}` is a table that is only appended to; set it to `final` for the rows as they are when a bounded "
         f"app has ended, or to `log` for a row with `{CHANGE_COLUMN}` for each change"
@@ -253,8 +252,8 @@ def _send_to(reader: _Reader) -> _Reason | None:  # noqa: PLR0911 - a reason eac
     if stream is None or stream.changes is StreamChanges.FINAL:  # that has each key once
         return None
     system = reader.graph.spec.systems.get(stream.system)
-    if system is not None and system.kind is SystemKind.DELTA and stream.changes is not StreamChanges.LOG:
-        return _send_to_delta(name)
+    if system is not None and system.kind.holds_tables and stream.changes is not StreamChanges.LOG:
+        return _append_to_table(name)
     moving = [column for column in stream.folder_columns if column.lower() not in reader.changes.fixed]
     if moving:
         return f"spec.streams.{name}.folderColumns", (

@@ -15,12 +15,11 @@ import pyarrow as pa
 
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.delta.delta_table import DeltaTableFolder, TableFile, TableVersion
-from streamapp_systems.delta.table_files import TableFilesWriter, remove_files
-from streamapp_systems.delta.table_layout import staged_mismatches
 from streamapp_systems.file import FileOutput, remove_parts
 from streamapp_systems.objects import FilesMade, ObjectPath, Place
 from streamapp_systems.protocols import PartOwner, StagedPart, StreamDescriptor, StreamSystemError
+from streamapp_systems.tables.output_table import OpenTables, TableFile, TableVersion
+from streamapp_systems.tables.table_files import TableFilesWriter, remove_files
 
 _PART = re.compile(r"part-(.+)-(\d+)\.arrow")
 
@@ -30,15 +29,21 @@ def staging_folder(app: str, stream: str) -> str:
     return f".streamapp/{app}/{stream}"
 
 
-class DeltaOutput:
-    """Writes the rows of one writer to tables below a folder. Used by one thread; see `StagedOutput`."""
+class TableOutput:
+    """Writes the rows of one writer to the tables of a system. Used by one thread; see `StagedOutput`."""
 
     def __init__(
-        self, root: Place, streams: Sequence[StreamDescriptor], owner: PartOwner, publish_seconds: float
+        self,
+        root: Place,
+        open_table: OpenTables,
+        streams: Sequence[StreamDescriptor],
+        owner: PartOwner,
+        publish_seconds: float,
     ) -> None:
-        """Stage for these streams, whose addresses are those of their tables and whose schemas are known."""
+        """Stage below `root` for these streams; their addresses are those of tables, their schemas are known."""
         self.publish_seconds = publish_seconds
         self._root = root
+        self._open_table = open_table
         self._addresses = {stream.name: stream.address for stream in streams}
         self._schemas = {stream.name: arrow_schema(stream.schema) for stream in streams if stream.schema is not None}
         staged = [
@@ -94,55 +99,55 @@ class DeltaOutput:
         self._made.close()
 
     def _add(self, stream: str, address: str, parts: Sequence[StagedPart]) -> None:
-        folder = self._root / address
-        joined: tuple[StagedPart, ...] = ()
+        joined: object = None
         files: tuple[TableFile, ...] = ()
         while True:
-            table = self._load(stream, folder)
+            table = self._load(stream, address)
             missing = tuple(part for part in parts if not _has(table, part))
-            if missing != joined:
-                remove_files(folder, files)
-                joined, files = missing, ()
+            if (missing, table.layout) != joined:
+                remove_files(table.folder, files)
+                joined, files = (missing, table.layout), ()
             if not missing:
                 table.sync()
                 break
             try:
-                files = files or self._join(stream, table, folder, missing)
+                files = files or self._join(stream, address, table, missing)
                 if self._all_staged(missing) and table.append(files, _marks(missing)):
                     break
             except FileNotFoundError:
-                joined = ()
-            self._check_not_lost(stream, folder, missing)
+                joined = None
+            self._check_not_lost(stream, address, missing)
         remove_parts(self._root / part.staged for part in parts)
 
-    def _load(self, stream: str, folder: Place) -> TableVersion:
-        table = DeltaTableFolder(folder).load()
+    def _load(self, stream: str, address: str) -> TableVersion:
+        table = self._open_table(address).load()
         if table is None:
             raise StreamSystemError(
-                f"output {stream}: table {folder} is gone: put it back, or begin a new run to write its rows again"
+                f"output {stream}: table {address} of {self._root} is gone: put it back, or begin a new run to write "
+                "its rows again"
             )
         return table
 
     def _all_staged(self, parts: Iterable[StagedPart]) -> bool:
         return all((self._root / part.staged).exists() for part in parts)
 
-    def _check_not_lost(self, stream: str, folder: Place, parts: Sequence[StagedPart]) -> None:
+    def _check_not_lost(self, stream: str, address: str, parts: Sequence[StagedPart]) -> None:
         """Check that parts that are gone were added by another process: an earlier owner, or the next one.
 
         Raises:
             StreamSystemError: they were not.
         """
         gone = [part for part in parts if not self._all_staged([part])]
-        table = self._load(stream, folder)
+        table = self._load(stream, address)
         lost = [part for part in gone if not _has(table, part)]
         if lost:
             raise StreamSystemError(
-                f"output {stream}: {self._root / lost[0].staged} is gone and was not added to table {folder}: someone "
+                f"output {stream}: {self._root / lost[0].staged} is gone and was not added to table {address}: someone "
                 "removed it. Its rows are lost; begin a new run to write them again"
             )
 
     def _join(
-        self, stream: str, table: TableVersion, folder: Place, parts: Sequence[StagedPart]
+        self, stream: str, address: str, table: TableVersion, parts: Sequence[StagedPart]
     ) -> tuple[TableFile, ...]:
         """Write the rows of some parts into files for a table.
 
@@ -151,24 +156,23 @@ class DeltaOutput:
             StreamSystemError: the table has changed, or can't be written.
         """
         paths = [self._root / part.staged for part in parts]
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for path in paths:
+                with _opened(path) as file, pa.ipc.open_stream(file) as reader:
+                    reasons = list(table.staged_mismatches(reader.schema))
+                    if reasons:
+                        raise StreamSystemError(
+                            f"output {stream}: rows can't be added to table {address} any more: {'; '.join(reasons)}"
+                        )
+                    yield from reader
+
         try:
-            layout = table.layout
-
-            def batches() -> Iterator[pa.RecordBatch]:
-                for path in paths:
-                    with _opened(path) as file, pa.ipc.open_stream(file) as reader:
-                        reasons = list(staged_mismatches(layout, reader.schema))
-                        if reasons:
-                            raise StreamSystemError(
-                                f"output {stream}: rows can't be added to table {folder} any more: {'; '.join(reasons)}"
-                            )
-                        yield from reader
-
-            return TableFilesWriter(folder, layout.partition_columns, self._names).write(batches())
+            return TableFilesWriter(table, self._names).write(batches())
         except FileNotFoundError:
             raise
         except (OSError, pa.ArrowException) as error:
-            raise StreamSystemError(f"output {stream} can't be written in {folder}: {error}") from error
+            raise StreamSystemError(f"output {stream} can't be written in {table.folder}: {error}") from error
 
 
 def _mark(part: StagedPart) -> tuple[str, int]:

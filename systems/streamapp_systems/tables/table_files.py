@@ -1,20 +1,21 @@
 """The files of rows that are added to a table: small parts joined, each partition in files of its own."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from streamapp_core.spec.streams import StreamFormat
-from streamapp_systems.delta.delta_table import TableFile
 from streamapp_systems.file.column_folders import NULL_FOLDER, split_by_folders
 from streamapp_systems.file.output_folder import sync_folder
 from streamapp_systems.file.part_writer import PartWriter
 from streamapp_systems.objects import FilesMade, ObjectPath, Place
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+from streamapp_systems.tables.output_table import TableFile, TableVersion
 
 LARGEST_FILE = 256 << 20
 """Bytes after which rows go to another file."""
@@ -31,20 +32,19 @@ class _OpenFile:
     path: str
     folder: str
     writer: PartWriter
-    rows: int = 0
 
 
 class TableFilesWriter:
-    """Writes rows into files of a table's folder; nobody reads them before a version of the table has them.
+    """Writes rows into files for a table; nobody reads them before a version of the table has them.
 
     `names` yields names that no file in the folder has, without their ending.
     """
 
-    def __init__(self, folder: Place, partition_columns: Sequence[str], names: Iterator[str]) -> None:
+    def __init__(self, table: TableVersion, names: Iterator[str]) -> None:
         """Write nothing yet."""
-        self._folder = folder
-        self._made = FilesMade(folder)
-        self._partition_columns = partition_columns
+        self._table = table
+        self._folder = table.folder
+        self._made = FilesMade(table.folder)
         self._names = names
         self._stream = StreamDescriptor(name="", system="", address="", format=StreamFormat.PARQUET)
         self._open: dict[str, _OpenFile] = {}
@@ -58,7 +58,7 @@ class TableFilesWriter:
         """
         try:
             for batch in batches:
-                self._add(pa.Table.from_batches([batch]))
+                self._add(self._table.stored(pa.Table.from_batches([batch])))
             for folder in list(self._open):
                 self._finish(folder)
             self._sync_folders()
@@ -72,11 +72,10 @@ class TableFilesWriter:
         return tuple(self._written)
 
     def _add(self, rows: pa.Table) -> None:
-        columns = self._partition_columns
-        for folder, some in split_by_folders(rows, columns) if columns else [("", rows)]:
+        columns, keep = self._table.partition_columns, self._table.keeps_partition_columns
+        for folder, some in split_by_folders(rows, columns, keep=keep) if columns else [("", rows)]:
             file = self._file(folder, some.schema)
             file.writer.append(some)
-            file.rows += len(some)
             if file.writer.size >= LARGEST_FILE:
                 self._finish(folder)
         sizes = {folder: file.writer.size for folder, file in self._open.items()}
@@ -97,13 +96,14 @@ class TableFilesWriter:
         file = self._open[folder]
         file.writer.finish()
         del self._open[folder]
-        found = (self._made.folder / file.path).stat()
+        made = self._made.folder / file.path
+        found, footer = made.stat(), pq.read_metadata(made)
         self._made.deliver(file.path)
         self._written.append(
             TableFile(
                 path=file.path,
                 partition_values=_values(file.folder),
-                rows=file.rows,
+                footer=footer,
                 size=found.st_size,
                 modified=found.st_mtime_ns // 1_000_000,
             )
@@ -125,11 +125,11 @@ def remove_files(folder: Place, files: Iterable[TableFile]) -> None:
 
 
 def _values(folder: str) -> dict[str, str | None]:
-    """Return the values of columns by the folder that files would have: Delta's log has them as text."""
+    """Return the values of columns, as texts, by the folder that files would have."""
     pairs = (part.partition("=") for part in folder.split("/") if part)
     return {unquote(name): None if value == NULL_FOLDER else unquote(value) for name, _, value in pairs}
 
 
 def _plain_folders(folder: str) -> list[str]:
-    """Return folders like Hive's for files, which Delta gives no meaning: of letters that no reader has to decode."""
+    """Return folders like Hive's for files, which mean nothing to tables: of letters that no reader has to decode."""
     return [_PLAIN.sub("-", unquote(part))[:_LONGEST].lstrip(".") for part in folder.split("/") if part]
