@@ -126,6 +126,18 @@ class FunctionSpec(TypedDict):
     """Whether it takes the values of one row at a time, not Arrow arrays of them."""
 
 
+class IcebergCatalog(TypedDict):
+    """The catalog that says which metadata is a table's newest."""
+
+    uri: str
+    """The database that keeps it: `postgresql://host:5432/database`, or `sqlite:///catalog.db`, a file that on a laptop
+    is relative to the app's."""
+    name: NotRequired[str]
+    """The name of the catalog in the database."""
+    secret_name: NotRequired[str | None]
+    """A secret with `username` and `password` for the database."""
+
+
 class PartitionMonitor(TypedDict):
     """Whether and how often the partition counts of the inputs are looked at."""
 
@@ -349,6 +361,20 @@ class TableSpec(TypedDict):
     refresh: NotRequired[str | None]
     """How often a running app looks whether files of the side inputs have changed, to start again with the new ones;
     null: they are taken at its next start only."""
+
+
+class IcebergSystem(TypedDict):
+    """A catalog with tables of Iceberg."""
+
+    catalog: IcebergCatalog
+    path: str
+    """The warehouse: the folder of the tables that the app creates, on a laptop relative to the app's file; or
+    `s3://bucket/folder`."""
+    store: NotRequired[ObjectStore | None]
+    journal: NotRequired[str | None]
+    """The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."""
+    commit_every: NotRequired[str]
+    """How often committed rows are added to the tables that are written, as a snapshot of each."""
 
 
 class JobSpec(TypedDict):

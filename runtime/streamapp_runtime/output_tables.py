@@ -60,8 +60,8 @@ def table_identities(plan: Plan, systems: Systems) -> Mapping[str, str]:
     """
     found = {}
     for stream, _, table in _tables(plan, systems):
-        version = table.load()
-        found[f"{plan.app.spec.systems[stream.system].path}/{stream.address}"] = "" if version is None else version.id
+        version, storage = table.load(), plan.app.spec.systems[stream.system].storage
+        found[f"{storage}/{stream.address}"] = "" if version is None else version.id
     return found
 
 

@@ -83,8 +83,8 @@ def _declared(plan: Plan, name: str) -> PlannedStream:
     if stream.shared:
         raise RuntimeFailure(f"{name} is an intermediate stream of another app: its records are no rows of one format")
     if stream.role is StreamRole.OUTPUT and stream.system_kind.holds_files:
-        table = stream.system_kind is SystemKind.DELTA
-        there = f"a table of Delta: any tool reads it, {stream.address} in system {stream.system}"
+        table, kind = stream.system_kind.holds_tables, stream.system_kind.capitalize()
+        there = f"a table of {kind}: any tool reads it, {stream.address} in system {stream.system}"
         files = f"files: any tool reads them in the folder {stream.address}"
         raise RuntimeFailure(f"{name} is written to {there if table else files}")
     return stream

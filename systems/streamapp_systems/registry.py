@@ -197,9 +197,15 @@ class LocalSystems:
 
     def open_tables(self, system: SystemSpec) -> OpenTables:
         """See `Systems.open_tables`."""
+        root = self.place(system)
+        if system.iceberg is not None:
+            from streamapp_systems.iceberg import IcebergTable, catalog_database
+
+            secrets = LocalSecrets(self.environment)
+            database = catalog_database(system.iceberg.catalog, self.folder, root, secrets)
+            return lambda address: IcebergTable(database, address)
         from streamapp_systems.delta import DeltaTableFolder
 
-        root = self.place(system)
         return lambda address: DeltaTableFolder(root / address)
 
     def open_schema_registry(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> SchemaRegistryClient:

@@ -1,7 +1,7 @@
 """Kill apps that read a folder or a table that grows, also while files are counted: each row is written once.
 
-One writes files, the other one a table, whose commits have the rows of several commits of the app. Workers die while
-their driver lives, and drivers while their workers do, which go on until they notice.
+One writes files, the others tables of Delta and Iceberg, whose commits have the rows of several commits of the app.
+Workers die while their driver lives, and drivers while their workers do, which go on until they notice.
 
 `make test` takes a sample with fixed seeds; `make soak` sets STREAMAPP_KILL_RUNS for more.
 """
@@ -18,12 +18,13 @@ import pytest
 import yaml
 from deltalake import DeltaTable, write_deltalake
 
-from support import apps, crashes
+from support import apps, crashes, iceberg_outputs
 from support.processes import kill, workers_of
 from support.waiting import eventually
 
 KILLS = int(os.environ.get("STREAMAPP_KILL_RUNS", "2"))
 ROWS = 3_000
+OUT = "sales.out"
 
 
 def publish_file(folder, number, rows):
@@ -40,9 +41,10 @@ def publish_version(folder, number, rows):
 
 
 def lay_out(folder, system, written):
+    outputs = {"files": {"format": "csv"}, "tables": {}, "iceberg": {"name": OUT}}
     streams = {
         "in": {"system": "lake", "schema": "k bigint", "partitions": 3, "name": "t"},
-        "out": {"system": "files", "format": "csv"} if written == "files" else {"system": "tables"},
+        "out": {"system": written, **outputs[written]},
     }
     document = {
         "apiVersion": "streamapp.dev/v1alpha1",
@@ -53,6 +55,9 @@ def lay_out(folder, system, written):
                 "lake": {system: {"path": "lake"}},
                 "files": {"file": {"path": "."}},
                 "tables": {"delta": {"path": ".", "commitEvery": "300ms"}},
+                "iceberg": {
+                    "iceberg": {"catalog": {"uri": "sqlite:///catalog.db"}, "path": "warehouse", "commitEvery": "300ms"}
+                },
                 "log": {"log": {"path": "log.db"}},
             },
             "defaultSystem": "log",
@@ -79,9 +84,20 @@ def counts_in_table(folder):
     return Counter(key.as_py() for key in keys)
 
 
+def counts_in_iceberg(folder):
+    """Count the rows of a table by key, as DuckDB reads the files that the library says it has."""
+    catalog = iceberg_outputs.library_catalog(folder.parent)
+    keys = iceberg_outputs.read_rows(folder.parent, name=OUT).column("k") if catalog.table_exists(OUT) else ()
+    return Counter(key.as_py() for key in keys)
+
+
 @pytest.mark.parametrize(
     "system, publish, written_to, read",
-    [("folder", publish_file, "tables", counts_in_table), ("delta", publish_version, "files", counts_in_files)],
+    [
+        ("folder", publish_file, "tables", counts_in_table),
+        ("folder", publish_file, "iceberg", counts_in_iceberg),
+        ("delta", publish_version, "files", counts_in_files),
+    ],
 )
 def test_every_row_of_a_source_that_grows_is_written_once(tmp_path, system, publish, written_to, read):
     lay_out(tmp_path, system, written_to)

@@ -18,26 +18,18 @@ from streamapp_systems.folder.file_journal import FileJournal
 from streamapp_systems.folder.growing_table import GrowingTable
 from streamapp_systems.objects import check_conditional_writes, object_store
 from streamapp_systems.protocols import StreamSystemError, Unavailable
-from support.delta_outputs import (
-    SCHEMA,
-    create,
-    delta_table_in,
-    found,
-    opened,
-    options_of,
-    publish_through_deaths,
-    rows,
-)
+from support.delta_outputs import create, delta_table_in, found, opened, options_of, table_in
 from support.faulty_server import FaultyServer
 from support.growing_tables import PLAIN, admin, append, grow_and_read, keys, read, ssp, stream
 from support.object_stores import bucket_at
+from support.table_outputs import SCHEMA, publish_through_deaths, rows
 from support.waiting import eventually
 
 
 @settings(max_examples=15)
 @given(data=st.data())
 def test_rows_are_added_once_with_deaths_zombies_and_other_writers(shared, data):
-    publish_through_deaths(shared(), data)
+    publish_through_deaths(table_in(shared()), data)
 
 
 @settings(max_examples=10)

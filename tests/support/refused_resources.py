@@ -64,12 +64,12 @@ BY_RULE = {
     "a system of two kinds": (
         ("spec", "systems", "log", "file"),
         {"path": "x"},
-        "exactly one of kafka, log, file, folder, delta",
+        "exactly one of kafka, log, file, folder, delta, iceberg",
     ),
     "a system of no kind": (
         ("spec", "systems", "log", "log"),
         ABSENT,
-        "exactly one of kafka, log, file, folder, delta",
+        "exactly one of kafka, log, file, folder, delta, iceberg",
     ),
     "an operator of two kinds": (("spec", "operators", 1, "map"), "x", "exactly one kind"),
     "an operator of no kind": (("spec", "operators", 1, "filter"), ABSENT, "exactly one kind"),

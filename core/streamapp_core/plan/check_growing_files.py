@@ -1,12 +1,15 @@
 """Streams whose files become more while the app runs: what such a stream can't be."""
 
+import re
 from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.message_schemas import superfluous_option
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.streams import StartFrom, StreamFormat, StreamSpec
+from streamapp_core.spec.systems import SystemKind
 
+_NAME_IN_CATALOG = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+")
 _FORMATS = (StreamFormat.JSON, StreamFormat.PARQUET)
 """The default, which says nothing of a table, and what its files are."""
 
@@ -19,7 +22,7 @@ def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator
             path=f"{path}.system",
             code=ProblemCode.NOT_SUPPORTED,
             message=f"`{name}` is written, and what is in `{stream.system}` is only read: outputs are "
-            "part files of a system `file`, or tables of a system `delta`",
+            "part files of a system `file`, or tables of a system `delta` or `iceberg`",
         )
     if stream.bounded:
         yield superfluous_option(
@@ -37,13 +40,27 @@ def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator
 
 
 def check_tables(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
-    """Find what the declaration of a table says and the table says by itself."""
+    """Find what the declaration of a table says and the table says by itself, and names that no table has."""
+    address = stream.name or name
+    if graph.spec.systems[stream.system].kind is SystemKind.ICEBERG and not _NAME_IN_CATALOG.fullmatch(address):
+        yield Problem(
+            path=f"spec.streams.{name}.name",
+            code=ProblemCode.NOT_SUPPORTED,
+            message=f"`{address}` is no name in a catalog: write the table's namespace before it, as in `name: "
+            "sales.orders`, of letters, digits, `_` and `-`",
+        )
     if name in graph.senders:
         if stream.starting_version is not None:
             yield superfluous_option(
                 name, ("startingVersion",), f"`{name}` is written, and a version is where reading begins"
             )
         return
+    if graph.spec.systems[stream.system].kind is SystemKind.ICEBERG:
+        yield Problem(
+            path=f"spec.streams.{name}.system",
+            code=ProblemCode.NOT_SUPPORTED,
+            message=f"`{name}` is read, and tables of Iceberg are only written by this release",
+        )
     if stream.format not in _FORMATS:
         yield superfluous_option(name, ("format",), f"the files of table `{name}` are parquet, not {stream.format}")
     if stream.folder_columns:
@@ -60,6 +77,4 @@ def check_tables(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Proble
 
 def no_versions(name: str) -> Problem:
     """Return the problem of a version that is no table's."""
-    return superfluous_option(
-        name, ("startingVersion",), f"`{name}` is no table of Delta, and only tables have versions"
-    )
+    return superfluous_option(name, ("startingVersion",), f"`{name}` is no table, and only tables have versions")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
-from streamapp_core.spec.systems import DeltaSystem, FolderSystem, SystemSpec
+from streamapp_core.spec.systems import DeltaSystem, FolderSystem, IcebergSystem, SystemSpec
 from streamapp_core.storage_urls import StorageUrl, parse_storage_url, plain_key
 
 
@@ -20,9 +20,9 @@ def check_stores(graph: Graph) -> Iterator[Problem]:
         elif grows is None:
             yield _problem(
                 f"{place}.path",
-                f"`{system.path}` is in a store of objects, where tables of Delta are read and written (a system "
-                f"`delta`) and folders are read (`folder`), and no system `{system.kind}`: name a folder of a disk or "
-                "volume",
+                f"`{system.path}` is in a store of objects, where tables are read and written (systems `delta` and "
+                f"`iceberg`) and folders are read (`folder`), and no system `{system.kind}`: name a folder of a disk "
+                "or volume",
             )
         else:
             yield from _check_url(graph, name, url, grows, place)
@@ -39,7 +39,7 @@ def _check_folder(name: str, system: SystemSpec, place: str) -> Iterator[Problem
 
 
 def _check_url(
-    graph: Graph, name: str, url: StorageUrl, grows: FolderSystem | DeltaSystem, place: str
+    graph: Graph, name: str, url: StorageUrl, grows: FolderSystem | DeltaSystem | IcebergSystem, place: str
 ) -> Iterator[Problem]:
     if url.problem is not None:
         yield _problem(f"{place}.path", url.problem)

@@ -1,4 +1,4 @@
-"""Outputs that are tables of Delta: what is appended to a table, and what can't be."""
+"""Outputs that are tables: what is appended to a table, and what can't be."""
 
 import re
 from collections.abc import Iterator
@@ -10,10 +10,12 @@ from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
 from streamapp_core.problems import Problem, ProblemCode, Repair
 from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges, StreamFormat, StreamSpec
+from streamapp_core.spec.systems import SystemKind
 
 _UNNAMEABLE = re.compile(r"[ ,;{}()\n\t=]")
 _FORMATS = (StreamFormat.JSON, StreamFormat.PARQUET)
 """The default, which says nothing of a table, and what its files are."""
+_SHORT = frozenset({TypeKind.TINYINT, TypeKind.SMALLINT})
 _NO_FOLDERS = {
     TypeKind.TIMESTAMP: ("nothing finer than dates", "date"),
     TypeKind.TIMESTAMP_NTZ: ("nothing finer than dates", "date"),
@@ -24,7 +26,7 @@ _NO_FOLDERS = {
 
 
 def check_tables_written(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) -> Iterator[Problem]:
-    """Find what is no table: files of another format, rows of several kinds, columns that Delta has not."""
+    """Find what is no table: files of another format, rows of several kinds, columns that tables have not."""
     path = f"spec.streams.{name}"
     if name not in graph.senders:
         return
@@ -38,13 +40,13 @@ def check_tables_written(graph: Graph, rows: RowFlow, name: str, stream: StreamS
             f"{senders} send other columns than each other to `{name}`, and a table has its columns: make them alike",
         )
     for schema in schemas[:1]:
-        yield from _check_columns(name, stream, schema)
+        yield from _check_columns(name, stream, schema, graph.spec.systems[stream.system].kind)
 
 
-def _check_columns(name: str, stream: StreamSpec, schema: Schema) -> Iterator[Problem]:
+def _check_columns(name: str, stream: StreamSpec, schema: Schema, kind: SystemKind) -> Iterator[Problem]:
     path = f"spec.streams.{name}"
     for column in schema.columns:
-        reason = _not_stored(column)
+        reason = _not_stored(column) or (_not_in_iceberg(column) if kind is SystemKind.ICEBERG else None)
         if reason is not None:
             yield _problem(path, f"column `{column.name}` of `{name}` {reason}")
     if stream.changes is StreamChanges.LOG and schema.get(CHANGE_COLUMN) is not None:
@@ -67,6 +69,15 @@ def _not_stored(column: Column) -> str | None:
         return f"is {column.type}, and variants are not written to tables: write `to_json({column.name})` in a `map`"
     if _UNNAMEABLE.search(column.name):
         return "has a name that tables don't have: rename it in a `map` to one without spaces and ,;{}()="
+    return None
+
+
+def _not_in_iceberg(column: Column) -> str | None:
+    if _SHORT & column.type.kinds:
+        instead = f"`cast({column.name} as int)`" if column.type.kind in _SHORT else "int in their place"
+        return f"is {column.type}, and tables of Iceberg have no whole numbers below int: write {instead} in a `map`"
+    if "." in column.name:
+        return "has a name that stands for a field of another column in tables of Iceberg: rename it in a `map`"
     return None
 
 

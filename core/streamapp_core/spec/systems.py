@@ -1,4 +1,4 @@
-"""Systems: where streams live. Each is exactly one of kafka, log, file, folder and delta."""
+"""Systems: where streams live. Each is exactly one of kafka, log, file, folder, delta and iceberg."""
 
 from enum import StrEnum
 from typing import Annotated, Self
@@ -18,6 +18,7 @@ class SystemKind(StrEnum):
     FILE = "file"
     FOLDER = "folder"
     DELTA = "delta"
+    ICEBERG = "iceberg"
 
     @property
     def transactional(self) -> bool:
@@ -27,17 +28,17 @@ class SystemKind(StrEnum):
     @property
     def holds_files(self) -> bool:
         """Whether its streams are rows of files: they have no keys and no times beside their columns."""
-        return self in (SystemKind.FILE, SystemKind.FOLDER, SystemKind.DELTA)
+        return self in (SystemKind.FILE, SystemKind.FOLDER) or self.holds_tables
 
     @property
     def holds_tables(self) -> bool:
         """Whether its streams are tables, which have columns, versions and commits of their own."""
-        return self is SystemKind.DELTA
+        return self in (SystemKind.DELTA, SystemKind.ICEBERG)
 
     @property
     def grows(self) -> bool:
         """Whether files come to its streams while they are read: these have no end, and partitions of their own."""
-        return self in (SystemKind.FOLDER, SystemKind.DELTA)
+        return self is SystemKind.FOLDER or self.holds_tables
 
 
 class KafkaAuth(SpecModel):
@@ -166,6 +167,48 @@ class DeltaSystem(SpecModel):
     ] = "30s"  # type: ignore[assignment]
 
 
+class IcebergCatalog(SpecModel):
+    """The catalog that says which metadata is a table's newest."""
+
+    uri: Annotated[
+        str,
+        Field(
+            pattern=r"^(sqlite:///[^\s?#]+|postgresql://[^\s?#@/]+/[^\s?#@/]+)$",
+            max_length=1_024,
+            description="The database that keeps it: `postgresql://host:5432/database`, or `sqlite:///catalog.db`, a "
+            "file that on a laptop is relative to the app's.",
+        ),
+    ]
+    name: Annotated[Text, Field(description="The name of the catalog in the database.")] = "default"
+    secret_name: Annotated[
+        Name | None, Field(description="A secret with `username` and `password` for the database.")
+    ] = None
+
+
+class IcebergSystem(SpecModel):
+    """A catalog with tables of Iceberg."""
+
+    catalog: IcebergCatalog
+    path: Annotated[
+        Text,
+        Field(
+            description="The warehouse: the folder of the tables that the app creates, on a laptop relative to the "
+            "app's file; or `s3://bucket/folder`."
+        ),
+    ]
+    store: ObjectStore | None = None
+    journal: Annotated[
+        Text | None,
+        Field(
+            description="The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."
+        ),
+    ] = None
+    commit_every: Annotated[
+        Duration,
+        Field(description="How often committed rows are added to the tables that are written, as a snapshot of each."),
+    ] = "30s"  # type: ignore[assignment]
+
+
 class SystemSpec(SpecModel):
     """One system; relative paths resolve from the folder of the YAML file."""
 
@@ -174,11 +217,12 @@ class SystemSpec(SpecModel):
     file: FileSystem | None = None
     folder: FolderSystem | None = None
     delta: DeltaSystem | None = None
+    iceberg: IcebergSystem | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         if sum(getattr(self, kind.value) is not None for kind in SystemKind) != 1:
-            raise ValueError("a system is exactly one of kafka, log, file, folder and delta")
+            raise ValueError("a system is exactly one of kafka, log, file, folder, delta and iceberg")
         return self
 
     @property
@@ -195,7 +239,8 @@ class SystemSpec(SpecModel):
     def secrets(self) -> frozenset[str]:
         """The names of the secrets that the system's clients read."""
         auth = None if self.kafka is None else self.kafka.auth
-        users = (auth, self.schema_registry, self.store)
+        catalog = None if self.iceberg is None else self.iceberg.catalog
+        users = (auth, self.schema_registry, self.store, catalog)
         return frozenset(user.secret_name for user in users if user is not None and user.secret_name is not None)
 
     @property
@@ -204,14 +249,22 @@ class SystemSpec(SpecModel):
         return None if self.growing is None else self.growing.store
 
     @property
-    def growing(self) -> FolderSystem | DeltaSystem | None:
+    def growing(self) -> FolderSystem | DeltaSystem | IcebergSystem | None:
         """The folder or the tables that become more while the app runs; None of other systems."""
         return self.folder or self.tables
 
     @property
-    def tables(self) -> DeltaSystem | None:
+    def tables(self) -> DeltaSystem | IcebergSystem | None:
         """The tables of the system; None of systems that have none."""
-        return self.delta
+        return self.delta or self.iceberg
+
+    @property
+    def storage(self) -> str | None:
+        """The place of its files or tables, as text: the path, and the catalog where there is one."""
+        if self.iceberg is None:
+            return self.path
+        catalog = self.iceberg.catalog
+        return f"{self.iceberg.path} (catalog {catalog.name} of {catalog.uri})"
 
     @property
     def url(self) -> StorageUrl | None:

@@ -20,6 +20,9 @@ PATTERN_WORDS = {
     r"^[A-Z0-9-]{1,32}$": "a mechanism in capital letters, such as `SCRAM-SHA-512`,",
     r"^https?://[^\s?#@]+$": "an address such as `https://registry:8081`, without user and query,",
     r"^https?://[^\s?#@/]+/?$": "an address such as `https://minio:9000`, without a path,",
+    r"^(sqlite:///[^\s?#]+|postgresql://[^\s?#@/]+/[^\s?#@/]+)$": (
+        "a database such as `postgresql://host:5432/catalogs` or `sqlite:///catalog.db`, without user and query,"
+    ),
     r"^[A-Za-z0-9-]+$": "a name such as `eu-central-1`",
     r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$": "a name such as `com.shop.Order`",
     r"^[A-Za-z0-9_][A-Za-z0-9._-]*:[A-Za-z0-9_][A-Za-z0-9._-]*:[A-Za-z]?[0-9][A-Za-z0-9._-]*$": (

@@ -12,7 +12,7 @@ from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import StreamChanges
-from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_core.storage_urls import parse_storage_url
 from streamapp_runtime.app_streams import by_system, changelog_stream, dead_letter_stream, descriptor, output_descriptor
@@ -190,9 +190,8 @@ class Connections:
     def place(self, system: str) -> OutputPlace:
         """Return the place of the outputs of a system that has files or tables."""
         spec = self._plan.app.spec.systems[system]
-        found = spec.file or spec.tables
-        assert found is not None
-        return OutputPlace(spec.kind, found.path)
+        assert spec.storage is not None
+        return OutputPlace(spec.kind, spec.storage)
 
     def output_at(self, place: OutputPlace, owner: PartOwner) -> StagedOutput:
         """Open what publishes the parts that were staged at a place, where the app need not have outputs any more.
@@ -200,16 +199,17 @@ class Connections:
         The app's system of that path says how it is reached, if there is one.
 
         Raises:
-            StreamSystemError: there is none, and the place is in a store of objects, which would be another one.
+            StreamSystemError: there is none, and the path alone does not say how the place is reached.
         """
         systems = self._plan.app.spec.systems
         name = next((n for n, system in systems.items() if system.writes_files and self.place(n) == place), None)
         if name is not None:
             return self._open_output(name, systems[name], [], owner)
-        if parse_storage_url(place.folder) is not None:
+        if place.kind is SystemKind.ICEBERG or parse_storage_url(place.folder) is not None:
             raise StreamSystemError(
                 f"{place.folder} has rows that wait to be added to a table, and no system of the app has this path any "
-                "more: put the system back, with its `store`, until the app has started once, or begin a new run"
+                "more: put the system back, with its `store` or `catalog`, until the app has started once, or begin a "
+                "new run"
             )
         system = SystemSpec.model_validate({place.kind: {"path": place.folder}})
         return self._open_output(place.kind, system, [], owner)

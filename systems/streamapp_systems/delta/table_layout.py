@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from streamapp_systems.file.file_chunks import type_name
+from streamapp_systems.tables.column_mismatches import column_mismatches
 
 _KEPT_FEATURES = frozenset(
     {"appendOnly", "changeDataFeed", "checkConstraints", "deletionVectors", "generatedColumns", "identityColumns"}
@@ -32,20 +32,7 @@ def layout_mismatches(table: TableLayout, rows: pa.Schema, folder_columns: Seque
 
     `folder_columns` are the columns that the app wants to be folders.
     """
-    for column in rows:
-        index = table.columns.get_field_index(column.name)
-        if index < 0:
-            yield (
-                f"it has no column `{column.name}` {type_name(column.type)}: add it to the table (ALTER TABLE ... ADD "
-                "COLUMNS), or leave it out in a `map` before"
-            )
-        elif table.columns.field(index).type != column.type:
-            found = type_name(table.columns.field(index).type)
-            yield f"its column `{column.name}` is {found}, and rows have {type_name(column.type)}: `cast` it in a `map`"
-    yield from _unwritten_columns(table, rows)
-    if [*map(str.lower, folder_columns)] != [*map(str.lower, table.partition_columns)]:
-        wanted = f"[{', '.join(table.partition_columns)}]"
-        yield f"its partition columns are {wanted}: set `folderColumns` to {wanted}"
+    yield from column_mismatches(table.columns, table.partition_columns, rows, folder_columns)
     yield from _unkept_rules(table)
 
 
@@ -57,20 +44,6 @@ def staged_mismatches(table: TableLayout, rows: pa.Schema) -> Iterator[str]:
     got = [c.name for c in table.columns if c.name not in rows.names and c.nullable and not _rules(c)]
     kept = [c for c in table.columns if c.name not in got or c.name in table.partition_columns]
     yield from layout_mismatches(replace(table, columns=pa.schema(kept)), rows, table.partition_columns)
-
-
-def _unwritten_columns(table: TableLayout, rows: pa.Schema) -> Iterator[str]:
-    for column in table.columns:
-        if column.name not in rows.names:
-            yield (
-                f"its column `{column.name}` {type_name(column.type)} is in no row: add it in a `map`, as in "
-                f"`cast(null as {type_name(column.type)}) as {column.name}`"
-            )
-        elif not column.nullable:
-            yield (
-                f"its column `{column.name}` must not be null, which nobody checks in rows that are appended: let it "
-                "be null (ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL)"
-            )
 
 
 def _unkept_rules(table: TableLayout) -> Iterator[str]:

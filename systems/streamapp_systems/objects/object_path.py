@@ -201,6 +201,11 @@ class ObjectPath:
             raise ValueError(f"{self}: objects are opened to be read, not with {mode}")
         return cast("BinaryIO", io.BufferedReader(_ObjectReader(self, self.stat()), buffering))
 
+    def write_bytes(self, content: bytes) -> None:
+        """Write the object, whole or not at all."""
+        with self.bucket.explained(str(self)):
+            self.bucket.objects.put(self.key, content)
+
     def write_file(self, made: Path) -> None:
         """Write a file as the object, whole or not at all."""
         with self.bucket.explained(str(self)):

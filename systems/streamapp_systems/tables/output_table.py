@@ -29,7 +29,7 @@ class TableFile:
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """The number of its rows."""
         return int(self.footer.num_rows)
 
 
@@ -48,7 +48,7 @@ class TableVersion(Protocol):
 
     @property
     def layout(self) -> object:
-        """What files are written for: those for one layout are not added to a version of another one."""
+        """The layout that files are written for: those for one are not added to a version of another one."""
         ...
 
     @property

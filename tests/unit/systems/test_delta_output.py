@@ -15,7 +15,8 @@ from streamapp_core.schema import parse_schema
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.delta import DeltaTableFolder, delta_table, layout_mismatches
 from streamapp_systems.protocols import StagedPart, StreamSystemError
-from support.delta_outputs import SCHEMA, create, found, opened, publish_through_deaths, rows
+from support.delta_outputs import create, found, opened, table_in
+from support.table_outputs import SCHEMA, publish_through_deaths, rows
 
 
 @pytest.mark.parametrize("folders", [(), ("city",), ("CITY",)])
@@ -41,7 +42,7 @@ def test_parts_of_several_commits_are_one_version(tmp_path: Path, folders) -> No
 @given(st.data())
 def test_rows_are_added_once_with_deaths_zombies_and_other_writers(data) -> None:
     with TemporaryDirectory() as folder:
-        publish_through_deaths(Path(folder), data)
+        publish_through_deaths(table_in(Path(folder)), data)
 
 
 def test_who_loses_a_race_looks_again(tmp_path: Path, monkeypatch) -> None:

@@ -1,0 +1,199 @@
+"""A table of Iceberg in a catalog: its versions, and the commits that append files and marks to one of them.
+
+A mark is a property of the table, which is set in the commit of the snapshot that has the files: the summaries of
+snapshots go when these expire. Commits name the snapshot that they follow, so the catalog takes one of each.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+
+import pyarrow as pa
+from pyiceberg.exceptions import NamespaceAlreadyExistsError, NoSuchTableError, TableAlreadyExistsError
+from pyiceberg.io.pyarrow import (
+    compute_statistics_plan,
+    data_file_statistics_from_parquet_metadata,
+    parquet_path_to_id_mapping,
+)
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.table import Table
+from pyiceberg.typedef import Record
+from sqlalchemy.exc import IntegrityError
+
+from streamapp_systems.file.text_values import parse_text
+from streamapp_systems.iceberg.iceberg_layout import layout_mismatches, partition_names
+from streamapp_systems.iceberg.iceberg_types import arrow_columns, stored_field
+from streamapp_systems.iceberg.locations import location_of, place_of
+from streamapp_systems.iceberg.sql_catalog import CatalogDatabase, CommitRefusedError
+from streamapp_systems.objects import Place
+from streamapp_systems.protocols import StreamSystemError
+from streamapp_systems.tables import TableFile
+
+_MARK = "streamapp.mark."
+_DATA_PATH = "write.data.path"
+
+
+class IcebergVersion:
+    """A version of a table; see `TableVersion`."""
+
+    keeps_partition_columns = True
+
+    def __init__(self, database: CatalogDatabase, table: Table) -> None:
+        """Take a table as the library has loaded it."""
+        self._database = database
+        self._table = table
+        self._metadata = table.metadata
+        self._location = self._metadata.properties.get(_DATA_PATH) or f"{self._metadata.location.rstrip('/')}/data"
+
+    @property
+    def id(self) -> str:
+        """See `TableVersion.id`."""
+        return str(self._metadata.table_uuid)
+
+    @cached_property
+    def folder(self) -> Place:
+        """See `TableVersion.folder`."""
+        return place_of(self._location, self._database.root)
+
+    @property
+    def layout(self) -> object:
+        """See `TableVersion.layout`."""
+        return self.id, self._location, self._metadata.current_schema_id, self._metadata.default_spec_id
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """See `TableVersion.partition_columns`."""
+        return partition_names(self._metadata)
+
+    def stored(self, rows: pa.Table) -> pa.Table:
+        """See `TableVersion.stored`."""
+        known = self._metadata.schema().fields
+        columns = [stored_field(column) for column in known if column.name in rows.column_names]
+        return rows.select([column.name for column in columns]).cast(pa.schema(columns))
+
+    def mismatches(self, rows: pa.Schema, folder_columns: Sequence[str]) -> Iterator[str]:
+        """See `TableVersion.mismatches`."""
+        return layout_mismatches(self._metadata, rows, folder_columns)
+
+    def staged_mismatches(self, rows: pa.Schema) -> Iterator[str]:
+        """See `TableVersion.staged_mismatches`."""
+        return layout_mismatches(self._metadata, rows, self.partition_columns, staged=True)
+
+    def mark(self, name: str) -> int | None:
+        """See `TableVersion.mark`."""
+        number = self._metadata.properties.get(f"{_MARK}{name}")
+        return None if number is None else int(number)
+
+    def count_rows(self) -> int:
+        """See `TableVersion.count_rows`."""
+        snapshot = self._table.current_snapshot()
+        summary = None if snapshot is None else snapshot.summary
+        return 0 if summary is None else int(summary.get("total-records") or 0)
+
+    def has_snapshot(self, snapshot: int) -> bool:
+        """Return whether the table has a snapshot of this id."""
+        return self._metadata.snapshot_by_id(snapshot) is not None
+
+    def append(self, files: Iterable[TableFile], marks: Mapping[str, int]) -> bool:
+        """See `TableVersion.append`.
+
+        The answer of a catalog may be lost after it has committed, and a request that is sent again then is refused: so
+        whatever it says, the snapshot is looked for.
+        """
+        what = f"table {'.'.join(self._table.name())} can't be written"
+        snapshot = None
+        try:
+            with self._database.explained(what):
+                transaction = self._table.transaction()
+                transaction.set_properties({f"{_MARK}{name}": str(number) for name, number in sorted(marks.items())})
+                with transaction.update_snapshot().fast_append() as producer:
+                    for file in files:
+                        producer.append_data_file(self._data_file(file))
+                    snapshot = producer.snapshot_id
+                transaction.commit_transaction()
+        except CommitRefusedError:
+            return self._has_committed(snapshot)
+        except StreamSystemError:
+            if not self._has_committed(snapshot):
+                raise
+        return True
+
+    def sync(self) -> None:
+        """See `TableVersion.sync`: whoever sets marks has made everything durable before the catalog has it."""
+
+    def _has_committed(self, snapshot: int | None) -> bool:
+        if snapshot is None:
+            return False
+        version = IcebergTable(self._database, ".".join(self._table.name())).load()
+        return version is not None and version.has_snapshot(snapshot)
+
+    def _data_file(self, file: TableFile) -> DataFile:
+        schema = self._metadata.schema()
+        columns = arrow_columns(schema)
+        statistics = data_file_statistics_from_parquet_metadata(
+            parquet_metadata=file.footer,
+            stats_columns=compute_statistics_plan(schema, self._metadata.properties),
+            parquet_column_mapping=parquet_path_to_id_mapping(schema),
+        )
+        values = [_value(file.partition_values[name], columns.field(name).type) for name in self.partition_columns]
+        return DataFile.from_args(
+            content=DataFileContent.DATA,
+            file_path=f"{self._location}/{file.path}",
+            file_format=FileFormat.PARQUET,
+            partition=Record(*values),
+            file_size_in_bytes=file.size,
+            sort_order_id=None,
+            spec_id=self._metadata.default_spec_id,
+            equality_ids=None,
+            key_metadata=None,
+            **statistics.to_serialized_dict(),
+        )
+
+
+class IcebergTable:
+    """A table by its name, with its namespace before it: `sales.orders`; see `OutputTable`."""
+
+    def __init__(self, database: CatalogDatabase, name: str) -> None:
+        """Look at nothing yet."""
+        self._database = database
+        self._name = tuple(name.split("."))
+
+    def load(self) -> IcebergVersion | None:
+        """See `OutputTable.load`."""
+        catalog = self._database.open()
+        if catalog is None:
+            return None
+        with self._database.explained(f"table {'.'.join(self._name)} can't be read"):
+            try:
+                return IcebergVersion(self._database, catalog.load_table(self._name))
+            except NoSuchTableError:
+                return None
+
+    def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> IcebergVersion:
+        """See `OutputTable.create`."""
+        catalog = self._database.open(create=True)
+        assert catalog is not None
+        names = {name.lower(): name for name in columns.names}
+        place = self._database.root / "/".join(self._name)
+        with self._database.explained(f"table {'.'.join(self._name)} can't be created"):
+            with suppress(NamespaceAlreadyExistsError, IntegrityError):
+                catalog.create_namespace(self._name[:-1])
+            with (
+                suppress(TableAlreadyExistsError, CommitRefusedError),
+                catalog.create_table_transaction(self._name, columns, location_of(place)) as made,
+                made.update_spec() as spec,
+            ):
+                for column in partition_columns:
+                    spec.add_identity(names.get(column.lower(), column))
+        created = self.load()
+        if created is None:
+            raise StreamSystemError(f"table {'.'.join(self._name)} is gone again, right after it was created")
+        return created
+
+
+def _value(text: str | None, kind: pa.DataType) -> object:
+    """Return a value of a partition as Iceberg keeps it, of which texts are the folders' names: dates are days."""
+    if text is None or pa.types.is_string(kind):
+        return text
+    found = parse_text(pa.array([text]), kind)
+    return (found.cast(pa.int32()) if pa.types.is_date32(kind) else found)[0].as_py()

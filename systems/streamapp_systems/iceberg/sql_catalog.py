@@ -1,0 +1,162 @@
+"""Catalogs of Iceberg in a database, SQLite's or PostgreSQL's: which metadata is a table's newest.
+
+Spark's JDBC catalog and pyiceberg's SQL catalog keep the same tables.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyiceberg.catalog import MetastoreCatalog
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.io import FileIO
+from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.table.update import TableRequirement, TableUpdate
+from pyiceberg.typedef import EMPTY_DICT, Properties
+from sqlalchemy import URL, create_engine, inspect, make_url
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from streamapp_core.spec.systems import IcebergCatalog
+from streamapp_systems.iceberg.file_io import ROOT, PlaceFileIO
+from streamapp_systems.objects import Place
+from streamapp_systems.protocols import StreamSystemError, Unavailable
+from streamapp_systems.secret_reader import SecretReader
+
+_BUSY_SECONDS = 30
+_CONNECT_SECONDS = 10
+_TABLES = "iceberg_tables"
+_REFUSED = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
+"""What PostgreSQL says, without a code, of connections that it would refuse again."""
+
+
+class CommitRefusedError(Exception):
+    """A commit that the catalog has refused, since the table is another than it was.
+
+    It is none of the library's errors: at those it tries again on what others have committed meanwhile, or removes the
+    manifests, which may have been taken where an answer was lost.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogDatabase:
+    """The database of a catalog, as whom it is opened, and the warehouse."""
+
+    name: str
+    url: URL = field(repr=False)
+    root: Place
+
+    @property
+    def where(self) -> str:
+        """The catalog, for messages."""
+        return f"catalog {self.name} of {self.url.set(drivername=self.url.get_backend_name()).render_as_string()}"
+
+    def open(self, *, create: bool = False) -> SqlCatalog | None:
+        """Open the catalog; None if the database has none, unless it is to `create` one.
+
+        Raises:
+            StreamSystemError: the database can't be opened.
+        """
+        file = self._file
+        if file is not None:
+            if not create and not file.is_file():
+                return None
+            file.parent.mkdir(parents=True, exist_ok=True)
+        with self.explained("the catalog can't be opened"):
+            catalog = _OneTryCatalog(self)
+            if create:
+                try:
+                    catalog.create_tables()
+                except DBAPIError:  # another process has created some of them at the same time
+                    catalog.create_tables()
+            elif not inspect(catalog.engine).has_table(_TABLES):
+                return None
+            catalog.find_schema_version()
+        return catalog
+
+    @contextmanager
+    def explained(self, what: str) -> Iterator[None]:
+        """Turn what the libraries raise in the block into messages that begin with `what`.
+
+        Raises:
+            Unavailable: the database does not answer.
+            StreamSystemError: it refuses, or a file of the table is not as Iceberg's are.
+        """
+        try:
+            yield
+        except DBAPIError as error:
+            raise self._database_error(what, error) from error
+        except (SQLAlchemyError, ValueError, KeyError, OSError) as error:
+            raise StreamSystemError(f"{what}: {error}") from error
+
+    @property
+    def _file(self) -> Path | None:
+        return Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
+
+    def _database_error(self, what: str, error: DBAPIError) -> StreamSystemError:
+        said = " ".join(str(error.orig).split())
+        if self._file is not None:
+            passing = "locked" in said
+            advice = "the file, its folder, and that its file system locks files"
+        else:
+            code = getattr(error.orig, "sqlstate", None)
+            passing = isinstance(error, OperationalError) and not any(text in said for text in _REFUSED)
+            passing = passing and (code is None or code[:2] in ("08", "53", "57"))
+            advice = "that PostgreSQL runs there" if passing else "`catalog.uri` and the secret of `catalog.secretName`"
+        return (Unavailable if passing else StreamSystemError)(f"{what}: {self.where}: {said}. Check {advice}")
+
+
+def catalog_database(catalog: IcebergCatalog, folder: Path, root: Place, secrets: SecretReader) -> CatalogDatabase:
+    """Return the database of a catalog; relative paths resolve from `folder`, `root` is the warehouse.
+
+    Raises:
+        StreamSystemError: the login is not there.
+    """
+    url = make_url(catalog.uri)
+    if url.get_backend_name() == "sqlite":
+        url = url.set(database=str((folder / (url.database or "")).absolute()))
+    else:
+        url = url.set(drivername="postgresql+psycopg")
+    if catalog.secret_name is not None:
+        login = {item: secrets.read(catalog.secret_name, item) for item in ("username", "password")}
+        for item, value in login.items():
+            if value is None:
+                raise StreamSystemError(f"catalog.secretName: {secrets.advice(catalog.secret_name, item)}")
+        url = url.set(username=login["username"], password=login["password"])
+    return CatalogDatabase(name=catalog.name, url=url, root=root)
+
+
+class _OneTryCatalog(SqlCatalog):
+    """A catalog that reads files as we do, and tries a commit once."""
+
+    def __init__(self, database: CatalogDatabase) -> None:
+        file_io = f"{PlaceFileIO.__module__}.{PlaceFileIO.__qualname__}"
+        properties: dict[str, Any] = {"py-io-impl": file_io, ROOT: database.root}
+        MetastoreCatalog.__init__(self, database.name, **properties)
+        sqlite = database.url.get_backend_name() == "sqlite"
+        patience = {"timeout": _BUSY_SECONDS} if sqlite else {"connect_timeout": _CONNECT_SECONDS}
+        self.engine = create_engine(database.url, poolclass=NullPool, connect_args=patience)
+
+    def find_schema_version(self) -> None:
+        """Look which columns the database has: writers may not have those of views."""
+        columns = {column["name"] for column in inspect(self.engine).get_columns(_TABLES)}
+        self._schema_version = "v1" if "iceberg_type" in columns else "v0"
+
+    def commit_table(
+        self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
+    ) -> CommitTableResponse:
+        """See `Catalog.commit_table`.
+
+        Raises:
+            CommitRefusedError: the table is another than it was.
+        """
+        try:
+            return super().commit_table(table, requirements, updates)
+        except CommitFailedException as error:
+            raise CommitRefusedError(str(error)) from error
+
+    def _load_file_io(self, properties: Properties = EMPTY_DICT, location: str | None = None) -> FileIO:  # noqa: ARG002
+        return PlaceFileIO(self.properties)
