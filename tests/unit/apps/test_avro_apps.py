@@ -107,3 +107,44 @@ def test_rows_are_written_by_the_schema_of_the_output(tmp_path):
     assert apps.run(document, tmp_path).written == {"out": 2}
     found = [fastavro.schemaless_reader(io.BytesIO(m.value), schema, None) for m in log_messages.read(tmp_path, "out")]
     assert [(row["n"], row["at"].timestamp(), row["k"]) for row in found] == [(5, 0, "a"), (5, 1, "b")]
+
+
+def test_keys_of_several_columns_are_json_objects_and_delete_what_has_them(tmp_path):
+    """Values are records of Avro; changes come in and go out under such keys."""
+    kinds = {"shop": "string", "item": "int", "n": "int"}
+    schema = {"type": "record", "name": "Stock", "fields": [{"name": n, "type": ["null", k]} for n, k in kinds.items()]}
+    key, text = ["shop", "item"], json.dumps(schema)
+    document = apps.document(
+        [
+            {"name": "doubled", "from": "stock", "map": "shop, item, n * 2 as n"},
+            {"name": "sent", "from": "doubled", "sendTo": "out"},
+        ],
+        stock={
+            "system": "log",
+            "bounded": True,
+            "format": "avro",
+            "avro": {"schema": text},
+            "key": key,
+            "changes": "upsert",
+        },
+        out={"system": "log", "format": "avro", "avro": {"schema": text}, "key": key},
+    )
+    for name, declared in document["spec"]["streams"].items():
+        declared["name"] = name
+
+    def key_of(shop, item):
+        return json.dumps({"shop": shop, "item": item}, separators=(",", ":"), ensure_ascii=False).encode()
+
+    changes = [("ü", 1, 3), ("b", None, 4), ("ü", 1, 5), ("b", None, None), ("b", 2, 7)]
+    records = [
+        LogRecord(None if n is None else encoded(schema, {"shop": shop, "item": item, "n": n}), key_of(shop, item))
+        for shop, item, n in changes
+    ]
+    log_messages.write(tmp_path, "stock", 1, records)
+    apps.run(document, tmp_path)
+    found = {message.key: message.value for message in log_messages.read(tmp_path, "out")}
+    left = {k: fastavro.schemaless_reader(io.BytesIO(v), schema, None) for k, v in found.items() if v is not None}
+    assert left == {
+        key_of("ü", 1): {"shop": "ü", "item": 1, "n": 10},
+        key_of("b", 2): {"shop": "b", "item": 2, "n": 14},
+    }
