@@ -81,8 +81,7 @@ class MergedPartials:
     def read(self, row: Row) -> Row:
         """Return a row with all its values."""
         values = {(0, place): self._kinds[place].read(entries) for place, entries in self._stored(row)}
-        (complete,) = _replaced([row], values)
-        return complete
+        return _replaced([row], values)[0] if values else row
 
     def end(self, row: Row) -> None:
         """Note that a group has ended, which had these partial results."""
