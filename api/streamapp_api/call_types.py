@@ -394,6 +394,9 @@ class JobSpec(TypedDict):
     delivery: NotRequired[Literal["exactlyOnce", "atLeastOnce"]]
     on_error: NotRequired[Literal["fail", "skip", "deadLetter"]]
     on_broken_claim: NotRequired[Literal["fail", "report"]]
+    time_zone: NotRequired[str]
+    """The time zone in which expressions read and show timestamps: a name such as `Europe/Paris`, `UTC`, or an offset
+    such as `+02:00`."""
     partition_monitor: NotRequired[PartitionMonitor]
 
 

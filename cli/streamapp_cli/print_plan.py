@@ -12,7 +12,9 @@ from streamapp_core.plan.render import to_rows, to_step_rows, to_type_rows
 def print_plan(console: Console, plan: Plan, model: JobModel) -> None:
     """Print an accepted plan: its streams, rows, steps, joins, and the tasks of each processor."""
     accepted = (f"{plan.app.metadata.name} is accepted", "bold green")
-    console.print(Text.assemble(accepted, f": {plan.mode}, run {plan.run_id}\n"))
+    zone = plan.app.spec.job.time_zone
+    shown = "" if zone == "UTC" else f", time zone {zone}"
+    console.print(Text.assemble(accepted, f": {plan.mode}, run {plan.run_id}{shown}\n"))
     streams = new_table(console, "stream", "role", "system", "partitions", "rule", "columns")
     for row in to_rows(plan):
         count = f"{row.partitions} (from {row.grew_from})" if row.grew_from else row.partitions

@@ -40,6 +40,7 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
         json=JsonOptions() if stream.spec is None else stream.spec.json_options,
         folder_columns=() if stream.spec is None else stream.spec.folder_columns,
         starting_version=None if stream.spec is None else stream.spec.starting_version,
+        time_zone=stream.time_zone,
     )
 
 

@@ -107,7 +107,9 @@ def stream_decoder(plan: Plan, stream: PlannedStream, systems: Systems) -> Messa
     system = plan.app.system(stream.system)
     alone = output and system.schema_registry is None
     registry = RegistrySchemas(partial(systems.open_schema_registry, stream.system, system))
-    return message_decoder(schema, with_written_schema(stream) if alone else stream.spec, (), registry)
+    return message_decoder(
+        schema, with_written_schema(stream) if alone else stream.spec, (), registry, stream.time_zone
+    )
 
 
 def _records(fetched: FetchedBatch | BadRecord, decoder: MessageDecoder | None) -> Iterator[SampledRecord]:

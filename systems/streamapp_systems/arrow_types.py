@@ -1,5 +1,7 @@
 """Spark's types as the Arrow types of the columns in every batch of rows."""
 
+from typing import TypeVar
+
 import pyarrow as pa
 
 from streamapp_core.data_types import BIGINT, TIMESTAMP
@@ -16,6 +18,7 @@ from streamapp_core.schema import (
 )
 from streamapp_systems.variants.variant_columns import ARROW_VARIANT
 
+Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 _TYPES = {
     TypeKind.STRING: pa.string(),
     TypeKind.BOOLEAN: pa.bool_(),
@@ -53,6 +56,29 @@ def arrow_type(data_type: DataType) -> pa.DataType:
             return pa.struct([(part.name, arrow_type(part.type)) for part in data_type.fields])
         case _:
             return _TYPES[data_type.kind]
+
+
+def in_time_zone(schema: pa.Schema, time_zone: str) -> pa.Schema:
+    """Return a schema whose timestamps are shown in a time zone: texts that name none are read in it."""
+    if time_zone == "UTC":
+        return schema
+    return pa.schema([field.with_type(_in_time_zone(field.type, time_zone)) for field in schema])
+
+
+def in_utc(rows: Rows, schema: pa.Schema) -> Rows:
+    """Return rows of a schema of `in_time_zone` as those of the schema that this was made of."""
+    return rows if rows.schema.equals(schema) else rows.cast(schema)
+
+
+def _in_time_zone(kind: pa.DataType, time_zone: str) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_in_time_zone(field.type, time_zone)) for field in kind.fields])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_in_time_zone(kind.value_type, time_zone)))
+    if pa.types.is_map(kind):
+        return pa.map_(_in_time_zone(kind.key_type, time_zone), _in_time_zone(kind.item_type, time_zone))
+    shown = pa.types.is_timestamp(kind) and kind.tz is not None
+    return pa.timestamp(kind.unit, tz=time_zone) if shown else kind
 
 
 def spec_type(found: pa.DataType) -> DataType | None:

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +17,8 @@ from benchmarks.spark_examples import type_text
 from pyspark.sql import SparkSession
 
 from streamapp_core.expressions import (
+    NO_FUNCTIONS,
+    UserFunctions,
     check_aggregate,
     check_flat_map,
     check_select,
@@ -25,6 +28,7 @@ from streamapp_core.expressions import (
 from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES
 from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME
 from streamapp_core.expressions.sketch_aggregates import SKETCHES
+from streamapp_core.expressions.time_zones import app_zone
 from streamapp_core.schema import parse_schema
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
@@ -553,18 +557,38 @@ def close(ours: Any, spark: Any) -> bool:
     return ours is not None and spark is not None and math.isclose(ours, spark, rel_tol=3e-15)
 
 
-def compare(expressions: list[str], data: pa.Table, spark: SparkSession, engine: SqlEngine) -> None:
+def shown_in_utc(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    def in_utc(kind: pa.DataType) -> pa.DataType:
+        if pa.types.is_struct(kind):
+            return pa.struct([field.with_type(in_utc(field.type)) for field in kind.fields])
+        if pa.types.is_list(kind):
+            return pa.list_(kind.value_field.with_type(in_utc(kind.value_type)))
+        if pa.types.is_map(kind):
+            return pa.map_(in_utc(kind.key_type), in_utc(kind.item_type))
+        return pa.timestamp("us", tz="UTC") if pa.types.is_timestamp(kind) and kind.tz else kind
+
+    return values.cast(in_utc(values.type))
+
+
+def compare(
+    expressions: list[str],
+    data: pa.Table,
+    spark: SparkSession,
+    engine: SqlEngine,
+    functions: UserFunctions = NO_FUNCTIONS,
+    view: str = "t",
+) -> None:
     found: list[str] = []
     for start in range(0, len(expressions), 50):
         chunk = expressions[start : start + 50]
         theirs = spark.sql(
-            "select " + ", ".join(f"{text} as c{i}" for i, text in enumerate(chunk)) + " from t"
+            "select " + ", ".join(f"{text} as c{i}" for i, text in enumerate(chunk)) + f" from {view}"
         ).toArrow()
         for i, text in enumerate(chunk):
-            select = check_select(f"{text} as c{i}", SCHEMA)
+            select = check_select(f"{text} as c{i}", SCHEMA, functions)
             ours = engine.query(select_sql(select.columns, table("t")), t=data)
             assert ours.schema == arrow_schema(select.schema), text
-            found += differences(text, ours.column(0), theirs.column(i), data)
+            found += differences(text, ours.column(0), shown_in_utc(theirs.column(i)), data)
     assert not found, "\n".join(found)
 
 
@@ -582,6 +606,87 @@ def test_texts_and_patterns_give_what_spark_gives(data, spark, engine):
 
 def test_casts_give_what_spark_gives(data, spark, engine):
     compare(CASTS, data, spark, engine)
+
+
+OF_TIMES = re.compile(r"\b(ts2?|ntz|dt2?|moment|day)\b|time|date|interval")
+OF_ZONES = expressions(
+    """
+current_timezone(); ts::string; ts::date::timestamp; ntz::timestamp; dt::timestamp; cast('epoch' as timestamp)
+time_bucket(interval '36' hour, ts); time_bucket(interval '1' day, ts, timestamp '2024-11-03 01:30:00')
+time_bucket(interval '7' hour, ts2, timestamp '2024-07-01 03:00:00'); ts + make_interval(0, 1, 0, 2, 25)
+sequence(ts2, ts2 - interval '30' day, interval '-7 2' day to hour); sequence(ts2, ts2 + interval '4' day)
+to_timestamp_ntz(moment, 'yyyy-MM-dd HH:mm:ss'); date_trunc('hour', ts); date_format(ts, 'X XX XXX XXXX XXXXX')
+date_format(ts, 'x xx xxx xxxx xxxxx'); date_format(ts, 'Z ZZ ZZZ ZZZZ ZZZZZ O OOOO VV'); date_trunc('day', ts2)
+cast(cast(ts as variant) as string); cast(cast(ts as variant) as date); cast(cast(dt as variant) as timestamp)
+cast(cast(ntz as variant) as timestamp); to_json(cast(ts as variant)); cast(cast(ts as variant) as timestamp_ntz)
+"""
+)
+
+
+def turns_of(zone: str) -> list[int]:
+    """Return the moments, in microseconds, near which the clocks of a zone were turned, to the second."""
+    clock = ZoneInfo(zone) if zone[0] not in "+-" else dt.UTC
+    found, step = [0], dt.timedelta(days=7)
+    moment = dt.datetime(1880, 1, 1, tzinfo=dt.UTC)
+    while moment.year < 2050:
+        before, after = moment, moment + step
+        old = before.astimezone(clock).utcoffset()
+        if after.astimezone(clock).utcoffset() != old:
+            while after - before > dt.timedelta(seconds=1):
+                middle = before + (after - before) / 2
+                before, after = (middle, after) if middle.astimezone(clock).utcoffset() == old else (before, middle)
+            found.append(round(after.timestamp()) * 1_000_000)
+        moment += step
+    return found
+
+
+def rows_of_zone(zone: str, data: pa.Table) -> pa.Table:
+    """Return rows of which most times are close to those when clocks are turned."""
+    draw, turns, hour = random.Random(7), turns_of(zone), 3_600_000_000
+    clock = ZoneInfo(zone) if zone[0] not in "+-" else dt.timezone(dt.timedelta(hours=5, minutes=30))
+
+    def moment() -> int:
+        near = draw.choice([0, -1, 1, hour // 2, -hour // 2, hour, -hour, 24 * hour, draw.randint(-hour, hour)])
+        return draw.choice(turns) + near
+
+    def local() -> int:
+        shown = dt.datetime.fromtimestamp(0, dt.UTC) + dt.timedelta(microseconds=moment())
+        offset = shown.astimezone(clock).utcoffset() or dt.timedelta()
+        near = draw.choice([0, hour // 2, -hour // 2, hour, -hour])
+        return (shown - dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + offset) // dt.timedelta(microseconds=1) + near
+
+    def text() -> str:
+        form = draw.choice(["%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%d %H:%M:%S+02:00"])
+        return (dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=local())).strftime(form)
+
+    makers = {
+        "ts": moment, "ts2": moment, "ntz": local, "dt": lambda: local() // (24 * hour),
+        "dt2": lambda: local() // (24 * hour), "moment": text, "day": lambda: text()[:10],
+    }  # fmt: skip
+    for name, make in makers.items():
+        field = data.schema.field(name)
+        numbers = data.column(name).cast(with_numbers(field.type)).to_pylist()
+        values = [make() if draw.random() < 0.6 else value for value in numbers]
+        made = pa.array(values, with_numbers(field.type)).cast(field.type)
+        data = data.set_column(data.column_names.index(name), field, made)
+    return data
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "+05:30"])
+def test_times_in_a_zone_are_what_spark_gives(zone, data, spark, engine):
+    rows_ = rows_of_zone(zone, data)
+    frame = spark.createDataFrame(rows_)
+    frame.withColumn("ntz", frame.ntz.cast("timestamp_ntz")).createOrReplaceTempView("zoned")
+    of_names = "date_format(ts, 'X XXX x xxx Z ZZZZ z VV O')"  # of clocks that are turned: refused
+    texts = [*OPERATORS, *CASTS, *FUNCTION_CALLS, *NESTED_EXPRESSIONS, *VARIANT_CASTS, *VARIANT_CALLS, *OF_ZONES]
+    chosen = [
+        text for text in texts if OF_TIMES.search(text) and text not in (of_names, "date_sub(dt, i)", "date_add(dt, i)")
+    ]
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        compare(chosen, rows_, spark, engine, UserFunctions(time_zone=app_zone(zone)), "zoned")
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
 def test_every_function_of_the_table_is_called_by_all_its_names():

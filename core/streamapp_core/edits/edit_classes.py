@@ -93,6 +93,7 @@ FIELDS: Mapping[Path, EditClass] = {
     ("job", "delivery"): EditClass.RESTART,
     ("job", "onError"): EditClass.RESTART,
     ("job", "onBrokenClaim"): EditClass.RESTART,
+    ("job", "timeZone"): EditClass.NEW_RUN,
     ("job", "partitionMonitor"): EditClass.NONE,
     ("processors", "count"): EditClass.RESCALE,
     ("processors", "cores"): EditClass.RESTART,

@@ -27,6 +27,7 @@ from streamapp_core.expressions.interval_values import check_held
 from streamapp_core.expressions.named_arguments import by_position
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
 from streamapp_core.expressions.parsing import columns_without, field_name, struct_of_star
+from streamapp_core.expressions.session_zone import in_zone
 from streamapp_core.expressions.times_of_day import has_time_of_day, moment_of_day
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
@@ -39,10 +40,8 @@ MAX_ISSUES = 10
 """The most issues of one text: what is wrong with the rest is found when these are mended."""
 _QUALIFIED = ("catalog", "db", "table", "this")
 """The parts of a name with points, as the parser calls them."""
-_CHANGING = frozenset(
-    {"current_date", "curdate", "current_timestamp", "now", "current_time", "localtimestamp", "current_timezone"}
-)
-"""Spark's functions of the present time and of its session."""
+_CHANGING = frozenset({"current_date", "curdate", "current_timestamp", "now", "current_time", "localtimestamp"})
+"""Spark's functions of the present time."""
 _RANDOM = frozenset({"rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id"})
 _INSTEAD = {
     "strftime": "date_format(at, 'yyyy-MM-dd')",
@@ -102,7 +101,8 @@ class Checker:
     def check(self, node: exp.Expr) -> Value | None:
         """Check one expression; None if it has issues, which are then in `issues`, or is `incomplete`."""
         try:
-            return self.node(node)
+            with in_zone(self._functions.time_zone):
+                return self.node(node)
         except RecursionError:
             self.refuse(invalid("it is nested too deeply; split it into several steps"))
             return None

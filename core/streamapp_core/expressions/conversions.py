@@ -9,7 +9,9 @@ from streamapp_core.data_types import INTERVALS, NESTED, SPATIAL, VARIANT
 from streamapp_core.expressions import nested_values, text_formats
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.interval_values import cast_interval, interval_of_number, text_of_interval
+from streamapp_core.expressions.local_times import day_start, read_in, shown_in
 from streamapp_core.expressions.moment_words import moment_text, timestamp_text
+from streamapp_core.expressions.session_zone import session_zone
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, as_decimal
 from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
 from streamapp_core.expressions.variant_values import from_variant, to_variant
@@ -39,13 +41,18 @@ def widened(value: Value, target: DataType) -> str:
 
 
 def naive(value: Value) -> str:
-    """Return a timestamp as DuckDB's timestamp without time zone, which is cheaper to compute with."""
-    return f"make_timestamp(epoch_us({value.sql}))"
+    """Return a timestamp as what clocks in the time zone of the app show, DuckDB's timestamp without time zone."""
+    return shown_in(session_zone(), value.sql)
 
 
 def aware(sql: str) -> str:
-    """Return the timestamp of a naive one or of a date."""
-    return f"make_timestamptz(epoch_us({sql}))"
+    """Return the timestamp at which clocks in the time zone of the app show a naive one."""
+    return read_in(session_zone(), sql)
+
+
+def start_of(date: str) -> str:
+    """Return the timestamp at which a date starts in the time zone of the app."""
+    return day_start(session_zone(), date)
 
 
 def converted(value: Value, target: DataType) -> Value:
@@ -327,7 +334,7 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("boolean", TypeKind.DECIMAL): lambda v, t: try_cast(cast(v.sql, "INTEGER"), t),
     ("boolean", TypeKind.TIMESTAMP): lambda v, _: f"make_timestamptz(CAST({v.sql} AS BIGINT))",
     ("string", TypeKind.TIMESTAMP_NTZ): lambda v, _: text_formats.timestamp_from_text(moment_text(v), zoned=False),
-    ("date", TypeKind.TIMESTAMP): lambda v, _: aware(v.sql),
+    ("date", TypeKind.TIMESTAMP): lambda v, _: start_of(v.sql),
     ("date", TypeKind.TIMESTAMP_NTZ): lambda v, t: cast(v.sql, t),
     ("timestamp", TypeKind.TIMESTAMP_NTZ): lambda v, _: naive(v),
     ("timestamp_ntz", TypeKind.DATE): lambda v, t: cast(v.sql, t),

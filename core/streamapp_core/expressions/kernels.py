@@ -114,10 +114,11 @@ PARSED_VARIANT = Kernel("parsed_variant", (STRING,), VARIANT)
 MADE_VARIANT = Kernel("made_variant", None, VARIANT)
 """A value as a variant: the text of its type, and the value."""
 VARIANT_PART = Kernel("variant_part", (VARIANT, STRING), VARIANT)
-VARIANT_JSON = Kernel("variant_json", (VARIANT,), STRING)
+VARIANT_JSON = Kernel("variant_json", (VARIANT, STRING), STRING)
+"""A variant as JSON, with timestamps in a time zone."""
 SCHEMA_OF_VARIANT = Kernel("schema_of_variant", (VARIANT,), STRING)
-READ_VARIANT = Kernel("read_variant", (VARIANT, STRING), STRING)
-"""What a variant holds, read by a type: a text, or JSON whose values are texts, which SQL casts."""
+READ_VARIANT = Kernel("read_variant", (VARIANT, STRING, STRING), STRING)
+"""What a variant holds, read by a type in a time zone: a text, or JSON whose values are texts, which SQL casts."""
 VARIANT_MEMBERS = Kernel(
     "variant_members",
     (VARIANT,),

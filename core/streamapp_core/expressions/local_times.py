@@ -3,6 +3,7 @@
 A time that clocks skip is taken as so much later, and of a time that they show twice the first is meant, as in Java.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 from streamapp_core.expressions.kernels import ZONE_NAME
@@ -11,6 +12,15 @@ from streamapp_core.expressions.typed_sql import Value, bound, text
 from streamapp_core.schema import TIMESTAMP
 
 _MICROSECONDS = 1_000_000
+_TORONTO = ("1919-03-31", "1919-03-31 04:30:00+00")
+_MIDNIGHT_SKIPPED_LATE = dict.fromkeys(
+    (
+        "America/Montreal", "America/Nassau", "America/Nipigon", "America/Thunder_Bay", "America/Toronto",
+        "Canada/Eastern",
+    ),
+    _TORONTO,
+)  # fmt: skip
+"""The zones where clocks once skipped a midnight from an earlier time on: the day, and when it started."""
 _FAR = 16 * 3600 * _MICROSECONDS
 """Further than any zone is from UTC."""
 
@@ -24,9 +34,7 @@ def local_time(moment: str, zone: Value) -> str:
     known = _known(zone)
     if known is None:
         return f"TRY(timezone({ZONE_NAME.over(zone.sql)}, {moment}))"
-    if known.name:
-        return f"TRY(timezone({text(known.name)}, {moment}))"
-    return f"TRY(make_timestamp(epoch_us({moment}) + {known.offset * _MICROSECONDS}))"
+    return f"TRY({shown_in(known, moment)})"
 
 
 def moment_of(local: str, zone: Value) -> str:
@@ -38,9 +46,35 @@ def moment_of(local: str, zone: Value) -> str:
     known = _known(zone)
     if known is None:
         return bound([Value(None, ZONE_NAME.over(zone.sql))], partial(moment_in, local))
-    if known.name:
-        return moment_in(local, text(known.name))
-    return f"TRY(make_timestamptz(epoch_us({local}) - {known.offset * _MICROSECONDS}))"
+    return f"TRY({read_in(known, local)})"
+
+
+def shown_in(zone: TimeZone, moment: str) -> str:
+    """Return the SQL of the naive timestamp that clocks of a zone show at a timestamp; it fails where they can't."""
+    if zone.name:
+        return f"timezone({text(zone.name)}, {moment})"
+    return f"make_timestamp(epoch_us({moment}){_plus(zone.offset)})"
+
+
+def read_in(zone: TimeZone, local: str) -> str:
+    """Return the SQL of the timestamp at which clocks of a zone show a naive one; beyond what there is it fails."""
+    if zone.name:
+        return moment_in(local, text(zone.name))
+    return f"make_timestamptz(epoch_us({local}){_plus(-zone.offset)})"
+
+
+def day_start(zone: TimeZone, date: str) -> str:
+    """Return the SQL of the first timestamp at which clocks of a zone show a date; it fails beyond what there is.
+
+    The date may be a naive timestamp.
+    """
+    if zone.name not in _MIDNIGHT_SKIPPED_LATE:
+        return read_in(zone, date)
+    day, start = _MIDNIGHT_SKIPPED_LATE[zone.name]
+    usual = partial(read_in, zone)
+    return bound(
+        [Value(None, date)], lambda d: f"CASE WHEN {d} = DATE '{day}' THEN TIMESTAMPTZ '{start}' ELSE {usual(d)} END"
+    )
 
 
 def moment_in(local: str, region: str) -> str:
@@ -58,6 +92,33 @@ def moment_in(local: str, region: str) -> str:
         return bound([*sides, Value(TIMESTAMP, clock)], choose)
 
     return f"TRY({bound([Value(TIMESTAMP, f'epoch_us({local})')], candidates)})"
+
+
+def turned(zone: TimeZone, moment: str, turn: Callable[[str], str]) -> str:
+    """Return the SQL of the timestamp at which clocks of a zone, turned to another time, show this time.
+
+    `turn` writes that time over the one they show at `moment`. Of a time that they show twice, the one with the
+    offset of `moment` is meant, as in Java's ZonedDateTime.
+    """
+    if not zone.name:
+        return read_in(zone, turn(shown_in(zone, moment)))
+
+    def moved(before: str) -> str:
+        return bound([Value(TIMESTAMP, before), Value(TIMESTAMP, shown_in(zone, before))], over_clock)
+
+    def over_clock(before: str, clock: str) -> str:
+        kept = f"make_timestamptz(epoch_us({{0}}) - (epoch_us({clock}) - epoch_us({before})))"
+        sides = [Value(TIMESTAMP, turn(clock))]
+        return bound(sides, lambda new: choose(new, kept.format(new)))
+
+    def choose(new: str, kept: str) -> str:
+        return f"CASE WHEN {shown_in(zone, kept)} = {new} THEN {kept} ELSE {read_in(zone, new)} END"
+
+    return bound([Value(TIMESTAMP, moment)], moved)
+
+
+def _plus(seconds: int) -> str:
+    return f" {'-' if seconds < 0 else '+'} {abs(seconds) * _MICROSECONDS}" if seconds else ""
 
 
 def _known(zone: Value) -> TimeZone | None:

@@ -21,7 +21,8 @@ def timestamp_text(value: Value) -> str:
             f"'{value.literal}' has no date: that of the present day would give another result when the same rows are "
             "read again; write the date, too"
         )
-    return moment_text(value)
+    read = moment_text(value)
+    return read if read == value.sql else "'1970-01-01 00:00:00Z'"
 
 
 def moment_text(value: Value) -> str:

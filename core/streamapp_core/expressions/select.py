@@ -21,6 +21,7 @@ from streamapp_core.expressions.parsing import (
     parse_items,
     struct_of_star,
 )
+from streamapp_core.expressions.session_zone import in_zone
 from streamapp_core.expressions.typed_sql import Value
 from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
 from streamapp_core.schema import (
@@ -232,7 +233,8 @@ class _ListBuilder:
         if any(argument is None for argument in arguments):
             return
         try:
-            columns = generated(name, [argument for argument in arguments if argument is not None])
+            with in_zone(self._functions.time_zone):
+                columns = generated(name, [argument for argument in arguments if argument is not None])
             if names and len(names) != len(columns):
                 raise invalid(f"{name} makes {len(columns)} columns here, and has {len(names)} names")
         except Refusal as refusal:

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from functools import partial
 
 from streamapp_core.expressions.kernels import DOUBLE_TEXT, FLOAT_TEXT, ZONE_NAME
-from streamapp_core.expressions.local_times import moment_in
+from streamapp_core.expressions.local_times import moment_in, read_in
+from streamapp_core.expressions.session_zone import session_zone
+from streamapp_core.expressions.time_zones import UTC
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text, try_cast
 from streamapp_core.schema import BOOLEAN, DOUBLE, MAX_PRECISION, DataType, TypeKind
 
@@ -77,7 +79,7 @@ def date_from_text(sql: str) -> str:
 
 
 def timestamp_from_text(sql: str, *, zoned: bool = True) -> str:
-    """Read a timestamp with an offset from UTC; one without is UTC. Not `zoned`: the offset is left out of account."""
+    """Read a timestamp, without a time zone in that of the app. Not `zoned`: leave zones out of account."""
     names = "['y', 'm', 'd', 'hh', 'mm', 'ss', 'f', 'zh', 'zm', 'r']"
     parts = Value(None, f"regexp_extract({sql}, {text(_TIMESTAMP_TEXT)}, {names})")
 
@@ -104,7 +106,11 @@ def timestamp_from_text(sql: str, *, zoned: bool = True) -> str:
             return f"CASE WHEN {valid} AND ({v}.r IN ('', 'Z') OR {region.sql} IS NOT NULL) THEN TRY({local}) END"
         at_offset = f"TRY(make_timestamptz({day} + {clock} - {offset}))"
         in_region = bound([region], partial(moment_in, local))
-        return f"CASE WHEN {valid} THEN CASE WHEN {v}.r IN ('', 'Z') THEN {at_offset} ELSE {in_region} END END"
+        of_zone = f"CASE WHEN {v}.r IN ('', 'Z') THEN {at_offset} ELSE {in_region} END"
+        if session_zone() != UTC:
+            here = f"TRY({read_in(session_zone(), local)})"
+            of_zone = f"CASE WHEN {v}.r = '' AND {v}.zh = '' THEN {here} ELSE {of_zone} END"
+        return f"CASE WHEN {valid} THEN {of_zone} END"
 
     return bound([parts], read)
 

@@ -1,20 +1,26 @@
 """The operators + - * / of dates, timestamps and intervals. A result beyond what a type holds is null."""
 
+from collections.abc import Callable
+
 from streamapp_core.data_types import INTERVALS
 from streamapp_core.expressions import arithmetic
 from streamapp_core.expressions.arithmetic import digits_of, divided
 from streamapp_core.expressions.conversions import aware, converted, naive, wrapped
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.interval_types import DAY, DAY_TO_SECOND, MICROSECONDS, YEAR_TO_MONTH, common_interval
+from streamapp_core.expressions.local_times import turned
+from streamapp_core.expressions.session_zone import session_zone
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
 from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
 from streamapp_core.schema import (
+    BIGINT,
     DATE,
     DOUBLE,
     INT,
     MAX_PRECISION,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     DataType,
     TypeKind,
 )
@@ -73,10 +79,39 @@ def moved(moment: Value, interval: Value, *, back: bool = False) -> Value:
     if interval.kind is TypeKind.YEAR_MONTH_INTERVAL:
         if moment.kind is TypeKind.DATE:
             return Value(DATE, f"TRY(CAST({moment.sql} + to_months({sql}) AS DATE))")
-        return from_clock(clock(moment), f"{clock(moment).sql} + to_months({sql})")
+        return turned_clock(moment, lambda clock: f"{clock} + to_months({sql})")
     if moment.kind is TypeKind.DATE and interval.type == DAY:
         return Value(DATE, f"TRY({moment.sql} + CAST({sql} // {MICROSECONDS['day']} AS INTEGER))")
-    return from_clock(clock(moment), f"make_timestamp(epoch_us({clock(moment).sql}) + {sql})")
+    return later(moment, sql)
+
+
+def later(moment: Value, length: str) -> Value:
+    """Return a date or timestamp so many microseconds later: as many days in the calendar, and the rest of the time."""
+    if moment.kind is TypeKind.TIMESTAMP_NTZ or not session_zone().name:
+        return turned_clock(moment, lambda clock: f"make_timestamp(epoch_us({clock}) + {length})")
+
+    def write(m: str, us: str) -> str:
+        days = f"to_days(CAST({us} // {MICROSECONDS['day']} AS INTEGER))"
+        day = turned(session_zone(), m, lambda clock: f"{clock} + {days}")
+        return f"make_timestamptz(epoch_us({day}) + {us} % {MICROSECONDS['day']})"
+
+    return Value(TIMESTAMP, f"TRY({bound([converted(moment, TIMESTAMP), Value(BIGINT, length)], write)})")
+
+
+def passed(moment: Value, length: str) -> Value:
+    """Return a timestamp so many microseconds later, however clocks are turned meanwhile."""
+    make = "make_timestamp" if moment.kind is TypeKind.TIMESTAMP_NTZ else "make_timestamptz"
+    return Value(moment.type, f"TRY({make}(epoch_us({moment.sql}) + {length}))")
+
+
+def turned_clock(moment: Value, turn: Callable[[str], str]) -> Value:
+    """Return the date or timestamp that clocks show when they are turned; null beyond what it holds.
+
+    `turn` writes a naive timestamp over the one that they show.
+    """
+    if moment.kind is TypeKind.TIMESTAMP_NTZ:
+        return Value(moment.type, f"TRY({turn(moment.sql)})")
+    return Value(TIMESTAMP, f"TRY({turned(session_zone(), converted(moment, TIMESTAMP).sql, turn)})")
 
 
 def days_later(date: Value, operator: str, days: Value) -> str:
@@ -93,7 +128,7 @@ def days_later(date: Value, operator: str, days: Value) -> str:
 
 
 def clock(moment: Value) -> Value:
-    """Return a date or timestamp as what clocks in UTC show: a naive timestamp in SQL, of the type of the moment."""
+    """Return a date or timestamp as what clocks show: a naive timestamp in SQL, of the type of the moment."""
     if moment.kind is TypeKind.TIMESTAMP_NTZ:
         return moment
     moment = converted(moment, TIMESTAMP)
@@ -116,6 +151,9 @@ def _of_moment(operator: str, moment: Value, other: Value) -> Value | None:
         return None
     if moment.kind is other.kind is TypeKind.DATE:
         return Value(DAY, f"TRY(CAST({moment.sql} - {other.sql} AS BIGINT) * {MICROSECONDS['day']})")
+    if moment.kind is not other.kind:
+        common = TIMESTAMP if TypeKind.TIMESTAMP in (moment.kind, other.kind) else TIMESTAMP_NTZ
+        moment, other = (converted(side, common) for side in (moment, other))
     end, start = (f"epoch_us({clock(side).sql})" for side in (moment, other))
     return Value(DAY_TO_SECOND, f"TRY({end} - {start})")
 

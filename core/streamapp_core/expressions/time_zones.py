@@ -116,6 +116,34 @@ class TimeZone:
     name: str
     offset: int = 0
 
+    @property
+    def id(self) -> str:
+        """The name that Java writes: `Europe/Paris`, `+02:00`, `UTC`."""
+        if self.name or not self.offset:
+            return self.name or "UTC"
+        minutes, seconds = divmod(abs(self.offset), 60)
+        digits = f"{minutes // 60:02}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
+        return f"{'-' if self.offset < 0 else '+'}{digits}"
+
+
+UTC = TimeZone("")
+
+
+def app_zone(written: str) -> TimeZone:
+    """Read the time zone of an app: `Europe/Paris`, `UTC` or `+02:00`, each in the one form that Spark shows.
+
+    Raises:
+        Refusal: There is none of this name, or it has another form.
+    """
+    if written == "UTC":
+        return UTC
+    if written in ZONE_NAMES:
+        return TimeZone(written)
+    zone = time_zone(written)
+    if zone.id != written or zone == UTC:
+        raise invalid(f"write time zone '{written[:40]}' as '{zone.id}'")
+    return zone
+
 
 def time_zone(written: str) -> TimeZone:
     """Read a time zone: `Europe/Paris`, `UTC`, `+02:00`, `GMT-3`.
@@ -125,7 +153,7 @@ def time_zone(written: str) -> TimeZone:
     """
     written = _SHORT.get(written, written)
     if written in ("Z", "UTC", "GMT", "UT"):
-        return TimeZone("")
+        return UTC
     if written in ZONE_NAMES:
         return TimeZone(written)
     match = _OFFSET.fullmatch(written)

@@ -8,6 +8,7 @@ import msgspec
 from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.interval_values import check_held
+from streamapp_core.expressions.time_zones import UTC, TimeZone
 from streamapp_core.expressions.typed_sql import Value
 from streamapp_core.schema import DataType, Schema, TypeKind
 
@@ -64,13 +65,14 @@ class FunctionSignature:
 
 
 class UserFunctions(msgspec.Struct, frozen=True, cache_hash=True):
-    """The functions of an app at one place of its spec.
+    """The functions of an app at one place of its spec, and the time zone that expressions there are in.
 
     Nothing is said of calls of the `unknown`, whose declarations are broken. Where functions can't be called, `instead`
     says what to do.
     """
 
     signatures: tuple[FunctionSignature, ...] = ()
+    time_zone: TimeZone = UTC
     unknown: frozenset[str] = frozenset()
     instead: str = ""
 

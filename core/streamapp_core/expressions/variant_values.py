@@ -7,6 +7,8 @@ from streamapp_core.expressions import nested_values, text_formats
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.kernel_texts import parsed_texts
 from streamapp_core.expressions.kernels import MADE_VARIANT, READ_VARIANT
+from streamapp_core.expressions.local_times import read_in, shown_in
+from streamapp_core.expressions.session_zone import session_zone
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text, try_cast
 from streamapp_core.schema import STRING, DataType, TypeKind
 
@@ -15,6 +17,7 @@ _MAKERS = {
     TypeKind.TIMESTAMP: "TRY(make_timestamptz(CAST({} AS BIGINT)))",
     TypeKind.TIMESTAMP_NTZ: "TRY(make_timestamp(CAST({} AS BIGINT)))",
 }
+"""The moments of numbers behind an at sign, which count what the type counts."""
 
 
 def to_variant(value: Value, *, objects: bool) -> Value:
@@ -42,7 +45,7 @@ def from_variant(value: Value, target: DataType) -> str:
     for part in all_types(target):
         if part.kind in INTERVALS or (part.kind is TypeKind.MAP and part.key != STRING):
             raise Refusal(f"variant can't be cast to {target}")
-    read = READ_VARIANT.over(value.sql, text(str(target)))
+    read = READ_VARIANT.over(value.sql, text(str(target)), text(session_zone().id))
     if not target.nested:
         return _scalar(read, target)
     return _typed(parsed_texts(read, target), target).sql
@@ -69,12 +72,18 @@ def _variant(sql: str) -> str:
 
 
 def _moment(sql: str, target: DataType) -> str:
-    """Write a date or timestamp of a text, or of a number behind an at sign."""
+    """Write a date or timestamp of a text, or of a number behind a sign: by a tilde, another type is counted."""
     if target.kind is TypeKind.DATE:
         read = text_formats.date_from_text(sql)
     else:
         read = text_formats.timestamp_from_text(sql, zoned=target.kind is TypeKind.TIMESTAMP)
-    return f"CASE WHEN starts_with({sql}, '@') THEN {_MAKERS[target.kind].format(f'{sql}[2:]')} ELSE {read} END"
+    if target.kind is TypeKind.TIMESTAMP:
+        other = read_in(session_zone(), f"make_timestamp(CAST({sql}[2:] AS BIGINT))")
+    else:
+        other = cast(shown_in(session_zone(), f"make_timestamptz(CAST({sql}[2:] AS BIGINT))"), target)
+    same = _MAKERS[target.kind].format(f"{sql}[2:]")
+    cases = f"WHEN starts_with({sql}, '@') THEN {same} WHEN starts_with({sql}, '~') THEN TRY({other})"
+    return f"CASE {cases} ELSE {read} END"
 
 
 _WRITERS: Mapping[TypeKind, Callable[[str, DataType], str]] = {

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from streamapp_core.expressions import KNOWN_FUNCTIONS, ExpressionError, FunctionSignature, UserFunctions
 from streamapp_core.expressions.parsing import parse_items
+from streamapp_core.expressions.time_zones import app_zone
 from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.schema import SchemaError, parse_type
@@ -17,12 +18,13 @@ _MAX_NAME = 63
 
 
 def read_functions(
-    declared: Mapping[str, FunctionSpec], broken: frozenset[str], collector: ProblemCollector
+    declared: Mapping[str, FunctionSpec], time_zone: str, broken: frozenset[str], collector: ProblemCollector
 ) -> UserFunctions:
     """Find the signatures of the functions of an app; problems go to `collector`.
 
     Args:
         declared: the functions by name.
+        time_zone: that of the app.
         broken: names whose declarations could not be read.
         collector: collects the problems of names and types.
     """
@@ -32,6 +34,7 @@ def read_functions(
     return UserFunctions(
         signatures=tuple(signature for signature in signatures.values() if signature is not None),
         unknown=broken | unknown,
+        time_zone=app_zone(time_zone),
     )
 
 

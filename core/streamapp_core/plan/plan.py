@@ -12,6 +12,7 @@ from functools import cached_property
 import msgspec
 
 from streamapp_core.expressions import FunctionSignature, Select, SelectColumn
+from streamapp_core.expressions.time_zones import UTC
 from streamapp_core.plan.previous_run import PartitionKey
 from streamapp_core.plan.row_schemas import Compiled
 from streamapp_core.plan.stream_types.stream_type import StreamType
@@ -62,7 +63,8 @@ class PlannedStream:
     operators that send to it, of an intermediate stream what its operator reads; `consumers` are the operators that
     read it, and the tables it fills. An output's `schema` is that of the rows sent to it, if they are all alike.
     `key` are the columns of its key. A `shared` stream is one app's intermediate stream and other apps' input: rows and
-    control messages. `type` is what is known of the rows that are read from it.
+    control messages. `type` is what is known of the rows that are read from it. Texts of timestamps in it that name no
+    time zone are in `time_zone`.
     """
 
     name: str
@@ -75,6 +77,7 @@ class PlannedStream:
     rule: CountRule
     broadcast: bool
     schema: Schema | None
+    time_zone: str
     key: tuple[str, ...]
     format: StreamFormat
     producers: tuple[str, ...]
@@ -190,7 +193,11 @@ class Plan:
                 "operators": tuple(sorted(spec.operators, key=lambda operator: operator.name)),
             }
         )
-        included = _TOPOLOGY | ({"functions"} if spec.functions else set())
+        included: dict[str, bool | set[str]] = dict.fromkeys(_TOPOLOGY, True)
+        if spec.functions:
+            included["functions"] = True
+        if spec.job.time_zone != UTC.id:
+            included["job"] = {"time_zone"}
         return hashlib.sha256(ordered.model_dump_json(include=included).encode()).hexdigest()[:16]
 
 

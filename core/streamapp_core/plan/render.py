@@ -55,6 +55,7 @@ def to_document(result: PlanResult, job_model: Mapping[str, object] | None) -> d
         "problems": [problem_document(problem) for problem in result.problems],
         "warnings": [],
         "mode": None,
+        "timeZone": None,
         "streams": {},
         "types": {},
         "joinGroups": [],
@@ -63,6 +64,7 @@ def to_document(result: PlanResult, job_model: Mapping[str, object] | None) -> d
     }
     if plan is not None and job_model is not None:
         document["mode"] = str(plan.mode)
+        document["timeZone"] = plan.app.spec.job.time_zone
         document["warnings"] = [warning_document(warning) for warning in plan.warnings]
         document["streams"] = {name: _stream(stream) for name, stream in plan.streams.items()}
         document["types"] = {name: _type(plan, name) for name in _edges_with_types(plan)}

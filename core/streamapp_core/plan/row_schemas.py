@@ -75,7 +75,7 @@ class RowFollower:
         """Begin with the streams and tables of a graph, whose operators are to be followed in the order of the data."""
         self.collector = collector
         self.schemas: dict[str, Schema | None] = {**streams, **dict.fromkeys(graph.opaque)}
-        self.functions = read_functions(graph.spec.functions, graph.opaque, collector)
+        self.functions = read_functions(graph.spec.functions, graph.spec.job.time_zone, graph.opaque, collector)
         self.tables = read_tables(graph, self.schemas, replace(self.functions, instead=_IN_TABLES), collector)
         self.compiled: dict[str, Compiled] = {}
         self.groups = GroupFlow(collector, self.functions, self.compiled)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from streamapp_core.expressions.expression_issues import Refusal
+from streamapp_core.expressions.time_zones import app_zone
 from streamapp_core.spec.base import (
     Duration,
     PartitionCount,
@@ -45,6 +47,14 @@ class OnBrokenClaim(StrEnum):
     REPORT = "report"
 
 
+def _time_zone(written: str) -> str:
+    try:
+        app_zone(written)
+    except Refusal as refusal:
+        raise ValueError(refusal.issue.message) from None
+    return written
+
+
 def _between(minimum: str, maximum: str) -> AfterValidator:
     low, high = parse_duration(minimum), parse_duration(maximum)
 
@@ -81,4 +91,12 @@ class JobSpec(SpecModel):
     delivery: Delivery = Delivery.EXACTLY_ONCE
     on_error: OnError = OnError.FAIL
     on_broken_claim: OnBrokenClaim = OnBrokenClaim.FAIL
+    time_zone: Annotated[
+        Text,
+        AfterValidator(_time_zone),
+        Field(
+            description="The time zone in which expressions read and show timestamps: a name such as `Europe/Paris`, "
+            "`UTC`, or an offset such as `+02:00`."
+        ),
+    ] = "UTC"
     partition_monitor: PartitionMonitor = Field(default=PartitionMonitor())

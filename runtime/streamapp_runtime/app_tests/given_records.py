@@ -63,7 +63,7 @@ def read_given(rows: Sequence[PlacedRow], stream: PlannedStream) -> tuple[list[G
     records: list[GivenRecord | None] = []
     problems: list[Problem] = []
     lines = [_line(row) for row in rows]
-    for placed, line, row in zip(rows, lines, read_rows(lines, dated), strict=True):
+    for placed, line, row in zip(rows, lines, read_rows(lines, dated, stream.time_zone), strict=True):
         if placed.unreadable is not None:
             records.append(GivenRecord(value=line, key=None, time=None))
             problems += [] if isinstance(row, UnreadableRow) else [_readable(placed)]

@@ -13,6 +13,7 @@ from streamapp_core.app_tests.placed_rows import PlacedRow
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.validation_problems import shown
 from streamapp_runtime.rows.json_messages import encode_json
+from streamapp_systems.arrow_types import in_time_zone, in_utc
 from streamapp_systems.file.file_chunks import UnreadableRow
 from streamapp_systems.file.json_format import parse_lines
 
@@ -25,11 +26,11 @@ def json_line(row: Row) -> bytes:
     return json.dumps(row, ensure_ascii=False).encode() + b"\n"
 
 
-def read_rows(lines: Sequence[bytes], schema: pa.Schema) -> Iterator[pa.Table | UnreadableRow]:
-    """Read each line as a table of one row, or as one that can't be read."""
+def read_rows(lines: Sequence[bytes], schema: pa.Schema, time_zone: str) -> Iterator[pa.Table | UnreadableRow]:
+    """Read each line as a table of one row, or as one that can't be read; texts without a time zone are in this one."""
     for line in lines:
-        (chunk,) = parse_lines([line], schema)
-        yield chunk if isinstance(chunk, UnreadableRow) else pa.Table.from_batches([chunk])
+        (chunk,) = parse_lines([line], in_time_zone(schema, time_zone))
+        yield chunk if isinstance(chunk, UnreadableRow) else in_utc(pa.Table.from_batches([chunk]), schema)
 
 
 def value_problems(placed: PlacedRow, row: pa.Table | UnreadableRow, schema: pa.Schema) -> Iterator[Problem]:
@@ -57,7 +58,7 @@ def _wrong_value(name: str, value: Any, field: pa.Field, *, read: bool) -> str: 
     """Return why a value is none of a column; empty if it is one."""
     if _loses_digits(value, field.type):
         return f"a number of more than {_SAFE_DIGITS} digits loses some when YAML is read: put it in quotes"
-    alone = None if read else next(read_rows([json_line({name: value})], pa.schema([field])))
+    alone = None if read else next(read_rows([json_line({name: value})], pa.schema([field]), "UTC"))
     if not isinstance(alone, UnreadableRow):
         return ""
     written = shown(json.dumps(value, ensure_ascii=False))

@@ -115,7 +115,7 @@ def _expected(path: str, test: AppTest, name: str, plan: Plan, problems: list[Pr
         return
     rows = expected_rows(path, test, name)
     columns = arrow_schema(schema)
-    read = read_rows([json_line(row.row) for row in rows], columns)
+    read = read_rows([json_line(row.row) for row in rows], columns, plan.app.spec.job.time_zone)
     for placed, row in zip(rows, read, strict=True):
         problems += value_problems(placed, row, columns)
         if not isinstance(row, UnreadableRow):

@@ -89,7 +89,7 @@ def _message(stream: PlannedStream, message: Message) -> _Written:
 
 def _written(stream: PlannedStream, line: bytes, key: bytes | None = None) -> _Written:
     assert stream.schema is not None
-    (row,) = read_rows([line], arrow_schema(stream.schema))
+    (row,) = read_rows([line], arrow_schema(stream.schema), stream.time_zone)
     if isinstance(row, UnreadableRow):
         raise RuntimeFailure(f"{stream.name}: a row that was written can't be read: {row.reason}")
     deletes = json.loads(line).get(CHANGE_COLUMN) == DELETION

@@ -58,7 +58,7 @@ def sample_topic(topic: str, system: SystemSpec, systems: Systems, rows: int) ->
     decoded: dict[str, tuple[Sequence[bytes | None], ...]] = {}
 
     def read(schema: Schema) -> ReadRows:
-        decoder = message_decoder(schema, described, (), registry)
+        decoder = message_decoder(schema, described, (), registry, "UTC")
         found = [decoder.decode(MessageTuple(each), ssp) for ssp, each in known.items()]
         decoded["keys"] = tuple(each.messages.keys for each in found)
         return ReadRows(

@@ -14,6 +14,7 @@ from streamapp_core.expressions.kernels import VARIANT_MEMBERS
 from streamapp_runtime.kernels.row_functions import each_row, literal_type
 from streamapp_runtime.kernels.variant_texts import read
 from streamapp_runtime.kernels.variant_types import schema_of
+from streamapp_runtime.kernels.zone_kernels import zone_offset
 from streamapp_systems.arrow_types import arrow_type
 from streamapp_systems.variants.variant_columns import variant_column, variants_of
 from streamapp_systems.variants.variant_decoding import decoded, members
@@ -53,9 +54,10 @@ def variant_part(variants: pa.Array, paths: pa.Array) -> pa.Array:
     return variant_column(each_row(part, variants, paths))
 
 
-def variant_json(variants: pa.Array) -> pa.Array:
-    """Return variants as JSON texts."""
-    return pa.array(each_row(lambda variant: json_of(decoded(variant)), variants), pa.string())
+def variant_json(variants: pa.Array, zones: pa.Array) -> pa.Array:
+    """Return variants as JSON texts, with timestamps in a time zone."""
+    texts = each_row(lambda variant, zone: json_of(decoded(variant), zone_offset(zone)), variants, zones)
+    return pa.array(texts, pa.string())
 
 
 def schema_of_variant(variants: pa.Array) -> pa.Array:
@@ -88,15 +90,15 @@ def _members(variant: Variant) -> list[tuple[str | None, Variant]] | None:
     return [(name, encoded(inner)) for name, inner in held]
 
 
-def read_variant(variants: pa.Array, types: pa.Array) -> pa.Array:
+def read_variant(variants: pa.Array, types: pa.Array, zones: pa.Array) -> pa.Array:
     """Return what variants hold in the form that SQL makes values of a type of: a text, or JSON with texts inside."""
 
-    def texts(variant: Variant, written: str) -> str | None:
+    def texts(variant: Variant, written: str, zone: str) -> str | None:
         target = literal_type(written)
-        value = read(decoded(variant), target)
+        value = read(decoded(variant), target, zone_offset(zone))
         return json.dumps(value, ensure_ascii=False) if value is not None and target.nested else value
 
-    return pa.array(each_row(texts, variants, types), pa.string())
+    return pa.array(each_row(texts, variants, types, zones), pa.string())
 
 
 def _made(value: Any, data_type: DataType) -> Node:  # noqa: ANN401 - what Arrow makes of a value

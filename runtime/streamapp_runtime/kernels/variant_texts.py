@@ -13,6 +13,7 @@ from streamapp_core.expressions.conversions import WHOLE_BITS
 from streamapp_systems.variants.variant_encoding import Node, VariantKind, encoded
 from streamapp_systems.variants.variant_json import json_of, text_of
 
+_Offset = Callable[[int], int]
 _DAY = 86_400_000_000
 _SECOND = 1_000_000
 _LONG = 1 << 63
@@ -25,32 +26,41 @@ class UnfitError(Exception):
     """A value has no meaning in a type."""
 
 
-def read(node: Node, target: DataType) -> Any:  # noqa: ANN401 - a text, or a struct or list of them
-    """Read a value by a type, in the form that SQL makes values of; None where it does not fit."""
+def read(node: Node, target: DataType, offset: _Offset) -> Any:  # noqa: ANN401 - a text, or a struct or list
+    """Read a value by a type, in the form that SQL makes values of; None where it does not fit.
+
+    `offset` returns the seconds that clocks are ahead of UTC at microseconds since 1970. A date or timestamp is a text,
+    or a number: behind `@` of what the type counts; behind `~`, of the microseconds that clocks show, as a timestamp,
+    or of those since 1970, as a date or as what clocks show.
+    """
     if target.kind is TypeKind.VARIANT:
         variant = encoded(node)
         return f"{variant.value.hex()}:{variant.metadata.hex()}"
     try:
         if node.kind is VariantKind.NULL:
             return None
-        return _NESTED[target.kind](node, target) if target.nested else _scalar(node, target)
+        return _NESTED[target.kind](node, target, offset) if target.nested else _scalar(node, target, offset)
     except UnfitError:
         return None
 
 
-def _struct(node: Node, target: DataType) -> dict[str, Any]:
+def _struct(node: Node, target: DataType, offset: _Offset) -> dict[str, Any]:
     held = dict(_only(node, VariantKind.OBJECT))
     places = {field.name: place for place, field in enumerate(target.fields)}
-    return {f"f{place}": read(held[name], target.fields[place].type) for name, place in places.items() if name in held}
+    return {
+        f"f{place}": read(held[name], target.fields[place].type, offset)
+        for name, place in places.items()
+        if name in held
+    }
 
 
-def _map(node: Node, target: DataType) -> list[dict[str, Any]]:
+def _map(node: Node, target: DataType, offset: _Offset) -> list[dict[str, Any]]:
     fields = _only(node, VariantKind.OBJECT)
-    return [{"key": name, "value": read(inner, target.value)} for name, inner in fields]
+    return [{"key": name, "value": read(inner, target.value, offset)} for name, inner in fields]
 
 
-def _array(node: Node, target: DataType) -> list[Any]:
-    return [read(inner, target.element) for inner in _only(node, VariantKind.ARRAY)]
+def _array(node: Node, target: DataType, offset: _Offset) -> list[Any]:
+    return [read(inner, target.element, offset) for inner in _only(node, VariantKind.ARRAY)]
 
 
 def _only(node: Node, kind: VariantKind) -> Any:  # noqa: ANN401 - what nodes of the kind hold
@@ -59,9 +69,9 @@ def _only(node: Node, kind: VariantKind) -> Any:  # noqa: ANN401 - what nodes of
     return node.held
 
 
-def _scalar(node: Node, target: DataType) -> str:
+def _scalar(node: Node, target: DataType, offset: _Offset) -> str:
     if target.kind is TypeKind.STRING:
-        return json_of(node) if node.kind in (VariantKind.OBJECT, VariantKind.ARRAY) else _text(node)
+        return json_of(node, offset) if node.kind in (VariantKind.OBJECT, VariantKind.ARRAY) else _text(node, offset)
     if node.kind in (VariantKind.OBJECT, VariantKind.ARRAY):
         raise UnfitError
     if target.kind in WHOLE_BITS:
@@ -69,9 +79,9 @@ def _scalar(node: Node, target: DataType) -> str:
     return _SCALARS[target.kind](node)
 
 
-def _text(node: Node) -> str:
+def _text(node: Node, offset: _Offset) -> str:
     try:
-        return text_of(node)
+        return text_of(node, offset)
     except UnicodeDecodeError:
         raise UnfitError from None
 
@@ -156,13 +166,17 @@ def _date(node: Node) -> str:
         return _no_number(held)
     if kind not in _MOMENTS:
         raise UnfitError
+    if kind is VariantKind.TIMESTAMP:
+        return f"~{held}"
     return f"@{held if kind is VariantKind.DATE else held // _DAY}"
 
 
 def _timestamp(node: Node) -> str:
     kind, held = node
-    if kind in _MOMENTS or kind is VariantKind.STRING:
-        return _timestamp_ntz(node)
+    if kind is VariantKind.STRING:
+        return _no_number(held)
+    if kind in _MOMENTS:
+        return f"@{held}" if kind is VariantKind.TIMESTAMP else f"~{held * _DAY if kind is VariantKind.DATE else held}"
     if kind in (VariantKind.DOUBLE, VariantKind.FLOAT):
         held = float(held) * _SECOND if np.isfinite(held) else float(_LONG) * 2
     elif kind in (VariantKind.LONG, VariantKind.DECIMAL):
@@ -180,12 +194,14 @@ def _timestamp_ntz(node: Node) -> str:
         return _no_number(held)
     if kind not in _MOMENTS:
         raise UnfitError
+    if kind is VariantKind.TIMESTAMP:
+        return f"~{held}"
     return f"@{held * _DAY if kind is VariantKind.DATE else held}"
 
 
 def _no_number(text: str) -> str:
-    """Return a text that SQL reads; those with an at sign are numbers there."""
-    if text.startswith("@"):
+    """Return a text that SQL reads; those with such a sign are numbers there."""
+    if text.startswith(("@", "~")):
         raise UnfitError
     return text
 
@@ -197,7 +213,7 @@ def _binary(node: Node) -> str:
     return base64.b64encode(held.encode() if kind is VariantKind.STRING else held).decode()
 
 
-_NESTED: Mapping[TypeKind, Callable[[Node, DataType], Any]] = {
+_NESTED: Mapping[TypeKind, Callable[[Node, DataType, _Offset], Any]] = {
     TypeKind.STRUCT: _struct,
     TypeKind.MAP: _map,
     TypeKind.ARRAY: _array,

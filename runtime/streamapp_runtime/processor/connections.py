@@ -244,6 +244,7 @@ class Connections:
             stream.spec,
             unread_columns(self._plan, stream.name),
             RegistrySchemas(partial(self._registry, stream.system)),
+            stream.time_zone,
         )
         if stream.spec is not None and stream.spec.changes is StreamChanges.DEBEZIUM:
             return decoder

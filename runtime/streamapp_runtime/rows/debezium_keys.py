@@ -34,10 +34,10 @@ class KeyReader(Protocol):
 class JsonKeys:
     """Reads keys that are objects, with or without Connect's schema."""
 
-    def __init__(self, columns: Sequence[Column], options: JsonOptions) -> None:
-        """Take the fields of a key, and how timestamps are written."""
+    def __init__(self, columns: Sequence[Column], options: JsonOptions, time_zone: str) -> None:
+        """Take the fields of a key, how timestamps are written, and the zone of texts without one."""
         self._fields = frozenset(column.name for column in columns)
-        self._decoder = JsonDecoder(arrow_schema(Schema(tuple(columns))), (), options)
+        self._decoder = JsonDecoder(arrow_schema(Schema(tuple(columns))), (), options, time_zone)
 
     def read(self, messages: Sequence[Message], ssp: Ssp) -> MessageRows:
         """See `KeyReader.read`."""

@@ -52,8 +52,8 @@ _top = msgspec.json.Decoder(_Top).decode
 class DebeziumDecoder:
     """Decodes the envelopes of one table: the newest rows of its keys, and deletions."""
 
-    def __init__(self, schema: Schema, stream: StreamSpec, schemas: WriterSchemas) -> None:
-        """Take the columns that rows have, the declaration of the stream, and the schemas that Avro names."""
+    def __init__(self, schema: Schema, stream: StreamSpec, schemas: WriterSchemas, time_zone: str) -> None:
+        """Take the columns that rows have, the stream, the schemas that Avro names, and the zone of texts with none."""
         key = [column for name in stream.key_columns if (column := schema.get(name)) is not None]
         self._schema = arrow_schema(schema)
         self._key = {column.name: place for place, column in enumerate(key)}
@@ -71,7 +71,8 @@ class DebeziumDecoder:
         self._keys: KeyReader
         if self._in_json:
             options = JsonOptions(timestamps=stream.json_options.timestamps)
-            self._values, self._keys = JsonDecoder(arrow_schema(envelope), (), options), JsonKeys(key_fields, options)
+            self._values = JsonDecoder(arrow_schema(envelope), (), options, time_zone)
+            self._keys = JsonKeys(key_fields, options, time_zone)
         else:
             self._values, self._keys = AvroDecoder(envelope, schemas), AvroKeys(key, schemas)
 

@@ -16,6 +16,7 @@ from streamapp_core.spec.streams import PLAIN_JSON, JsonOptions
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.json_columns import ColumnBuilder, double_columns, is_raw, parse_column
 from streamapp_runtime.rows.message_rows import MessageRows
+from streamapp_systems.arrow_types import in_time_zone, in_utc
 from streamapp_systems.file.file_chunks import UnreadableRow
 from streamapp_systems.file.json_format import parse_lines
 from streamapp_systems.file.json_layout import object_schema, to_row_columns
@@ -43,14 +44,21 @@ class JsonDecoder:
     row.
     """
 
-    def __init__(self, schema: pa.Schema, unread: Collection[str] = (), options: JsonOptions = PLAIN_JSON) -> None:
-        """Take the columns that rows have.
+    def __init__(
+        self,
+        schema: pa.Schema,
+        unread: Collection[str] = (),
+        options: JsonOptions = PLAIN_JSON,
+        time_zone: str = "UTC",
+    ) -> None:
+        """Take the columns that rows have, and the time zone of texts of timestamps that name none.
 
         Texts of `unread` columns are validated like all others, and then perhaps left out: such a column may be null.
         """
         self._schema = schema
+        self._shown = in_time_zone(schema, time_zone)
         self._options = options
-        self._objects = object_schema(schema, options)
+        self._objects = object_schema(self._shown, options)
         texts = (name for name in unread if pa.types.is_string(schema.field(name).type))
         left_out = {options.field_of(name) for name in texts}
         row = _object_type(list(self._objects))
@@ -78,16 +86,15 @@ class JsonDecoder:
         """Decode values; after any error Arrow's parser must read them."""
         if not all(map(bytes.isascii, values)):
             b"\n".join(values).decode()  # what is skipped must be UTF-8, too
-        rows = max(len(values) * self._part_bytes // max(sum(map(len, values)), 1), 1)
-        parts = [self._decode_part(values[start : start + rows]) for start in range(0, max(len(values), 1), rows)]
+        size = max(len(values) * self._part_bytes // max(sum(map(len, values)), 1), 1)
+        parts = [self._decode_part(values[start : start + size]) for start in range(0, max(len(values), 1), size)]
         built = parts[0] if len(parts) == 1 else map(pa.concat_arrays, zip(*parts, strict=True))
         columns = [parse_column(column, field.type) for column, field in zip(built, self._objects, strict=True)]
         zeros = (pc.any(pc.equal(numbers, 0)).as_py() for column in columns for numbers in double_columns(column))
         if any(zeros) and any(map(_MINUS_ZERO.search, values)):
             raise ValueError("a whole number has lost its sign")
-        return pa.Table.from_arrays(
-            to_row_columns(columns, self._schema, self._options.timestamps), schema=self._schema
-        )
+        rows = to_row_columns(columns, self._shown, self._options.timestamps)
+        return in_utc(pa.Table.from_arrays(rows, schema=self._shown), self._schema)
 
     def _decode_part(self, values: Sequence[Any]) -> list[pa.Array]:
         objects = list(map(self._decode, values))
@@ -98,14 +105,14 @@ class JsonDecoder:
         batches: list[pa.RecordBatch] = []
         good: list[Message] = []
         bad: list[BadRecord] = []
-        for chunk in parse_lines(lines, self._schema, self._options) if lines else ():
+        for chunk in parse_lines(lines, self._shown, self._options) if lines else ():
             position = len(good) + len(bad)
             if isinstance(chunk, UnreadableRow):
                 bad.append(BadRecord(ssp, messages[position].offset, chunk.reason))
             else:
                 batches.append(chunk)
                 good += messages[position : position + len(chunk)]
-        rows = pa.Table.from_batches(batches, self._schema)
+        rows = in_utc(pa.Table.from_batches(batches, self._shown), self._schema)
         return MessageRows(rows=rows, messages=MessageTuple(good), bad=tuple(bad))
 
     def _line(self, value: bytes) -> bytes:

@@ -59,17 +59,18 @@ class ValueDecoder:
 
 
 def message_decoder(
-    columns: Schema, stream: StreamSpec | None, unread: Collection[str], schemas: RegisteredSchemas
+    columns: Schema, stream: StreamSpec | None, unread: Collection[str], schemas: RegisteredSchemas, time_zone: str
 ) -> MessageDecoder:
     """Return the decoder of a stream's messages; texts of `unread` columns need not be kept.
 
-    `schemas` has the schemas that messages of Avro and Protobuf name.
+    `schemas` has the schemas that messages of Avro and Protobuf name. Texts of timestamps that name no time zone are in
+    `time_zone`.
     """
     schema = arrow_schema(columns)
     form = StreamFormat.JSON if stream is None else stream.format
     decoder: MessageDecoder
     if stream is not None and stream.changes is StreamChanges.DEBEZIUM:
-        decoder = DebeziumDecoder(columns, stream, schemas)
+        decoder = DebeziumDecoder(columns, stream, schemas, time_zone)
     elif stream is not None and form is StreamFormat.AVRO:
         decoder = AvroDecoder(columns, stream.avro.record_schema or schemas)
     elif stream is not None and form is StreamFormat.PROTOBUF:
@@ -77,12 +78,12 @@ def message_decoder(
         written = declared_message(stream.protobuf) if described else schemas
         decoder = ProtobufDecoder(columns, written, stream.protobuf.message)
     elif stream is not None and form is StreamFormat.CSV:
-        reader = CsvRowReader(schema, stream.csv)
-        decoder = SchemaDecoder(columns, None, lambda _: reader)
+        reader = CsvRowReader(schema, stream.csv, time_zone)
+        decoder = SchemaDecoder(columns, None, lambda _: reader, time_zone)
     elif form is not StreamFormat.JSON:
         return ValueDecoder(schema)
     else:
-        decoder = JsonDecoder(schema, unread, JsonOptions() if stream is None else stream.json_options)
+        decoder = JsonDecoder(schema, unread, JsonOptions() if stream is None else stream.json_options, time_zone)
     time = None if stream is None else stream.event_time
     if time is None or time.max_ahead is None:
         return decoder

@@ -35,8 +35,9 @@ class SchemaDecoder:
         schema: Schema,
         header_of: Callable[[bytes], bytes] | None,
         reader_of: Callable[[bytes], ValueReader | str],
+        time_zone: str = "UTC",
     ) -> None:
-        """Take the columns that rows have, and functions.
+        """Take the columns that rows have, functions, and the time zone of keys that name none.
 
         One returns the header of a value (None: values have none), the other what reads the values behind a header, or
         why none can be read. No header that values are read behind is the beginning of another one.
@@ -44,7 +45,7 @@ class SchemaDecoder:
         self._schema = schema
         self._header_of = header_of
         self._reader_of = reader_of
-        self._tombstones = JsonDecoder(arrow_schema(schema))
+        self._tombstones = JsonDecoder(arrow_schema(schema), time_zone=time_zone)
         self._readers: dict[bytes, ValueReader] = {}
 
     def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:

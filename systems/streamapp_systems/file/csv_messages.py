@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from streamapp_core.spec.streams import CsvOptions
+from streamapp_systems.arrow_types import in_time_zone, in_utc
 from streamapp_systems.file.csv_format import convert_text, raw_records
 from streamapp_systems.file.file_chunks import Chunk, UnreadableRow, convert_columns
 
@@ -25,8 +26,10 @@ _LEAST_BLOCK = 1 << 20
 class CsvRowReader:
     """Reads messages as rows with these columns."""
 
-    def __init__(self, schema: pa.Schema, options: CsvOptions) -> None:
+    def __init__(self, schema: pa.Schema, options: CsvOptions, time_zone: str) -> None:
+        """Take the columns, and the time zone of texts of timestamps that name none."""
         self._schema = schema
+        self._shown = in_time_zone(schema, time_zone)
         self._options = options
         delimiter = re.escape(options.delimiter.encode())
         value = rb'(?:"(?:[^"]|"")*+"|[^"%b\r\n][^%b\r\n]*+|)' % (delimiter, delimiter)
@@ -64,7 +67,7 @@ class CsvRowReader:
         assert at == len(numbers), "each line is one record"
         kept = np.ones(len(values), np.bool_)
         kept[list(reasons)] = False
-        return pa.Table.from_batches(batches, self._schema).combine_chunks(), kept, reasons
+        return in_utc(pa.Table.from_batches(batches, self._shown), self._schema).combine_chunks(), kept, reasons
 
     def _chunks(self, lines: Sequence[bytes]) -> Iterator[Chunk]:
         if not lines:
@@ -81,4 +84,4 @@ class CsvRowReader:
             if isinstance(chunk, UnreadableRow):
                 yield chunk
             else:
-                yield from convert_columns(chunk, self._schema, convert_text)
+                yield from convert_columns(chunk, self._shown, convert_text)

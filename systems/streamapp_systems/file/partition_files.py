@@ -12,6 +12,7 @@ from streamapp_systems.file.csv_format import CsvFormat
 from streamapp_systems.file.file_chunks import FileFormat
 from streamapp_systems.file.json_format import JsonFormat
 from streamapp_systems.file.parquet_format import ParquetFormat
+from streamapp_systems.file.zoned_files import ZonedFiles
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 ENDINGS: Mapping[StreamFormat, tuple[str, ...]] = {
@@ -97,7 +98,8 @@ def file_format(stream: StreamDescriptor) -> FileFormat:
             files = JsonFormat(stream.json)
         case _:
             files = ParquetFormat()
-    return FolderColumns(files, stream.folder_columns) if stream.folder_columns else files
+    files = FolderColumns(files, stream.folder_columns) if stream.folder_columns else files
+    return files if stream.time_zone == "UTC" else ZonedFiles(files, stream.time_zone)
 
 
 def _natural(name: str) -> tuple[list[tuple[str, int]], str]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.data_types import MAX_PRECISION
+from streamapp_systems.zoned_clocks import moments_of
 
 _ZONE = r":\d{2}.*(Z|[+-]\d{2}(:?\d{2})?)$"
 _LONG_FRACTION = (r"(\.\d{6})\d+", r"\1")
@@ -34,7 +35,7 @@ def parse_text(texts: pa.Array, to: pa.DataType) -> pa.Array:
 
     Spaces around a value are ignored, except in strings; empty text is null, except in strings and binary. Timestamps:
     ISO 8601 with `T` or a space, with or without fraction (what is finer than microseconds is dropped) and zone (none
-    means UTC).
+    means that of the type).
 
     Raises:
         ValueError: a text is no value of the type; `pa.ArrowInvalid` is one.
@@ -113,8 +114,8 @@ def _parse(texts: pa.Array, to: pa.DataType) -> pa.Array:
         return pc.cast(pc.replace_substring_regex(texts, *_LONG_FRACTION), to)
     for parse in (_with_zones, _without_zones):
         with suppress(pa.ArrowInvalid):
-            return parse(texts)
-    return _mixed(texts)
+            return parse(texts, to)
+    return _mixed(texts, to)
 
 
 def _parse_decimals(texts: pa.Array, to: pa.DataType) -> pa.Array:
@@ -136,16 +137,16 @@ def _decimal(text: str) -> Decimal:
     return value or Decimal(0)
 
 
-def _with_zones(texts: pa.Array) -> pa.Array:
-    return pc.cast(texts, _UTC)
+def _with_zones(texts: pa.Array, to: pa.DataType) -> pa.Array:
+    return pc.cast(pc.cast(texts, _UTC), to)
 
 
-def _without_zones(texts: pa.Array) -> pa.Array:
-    return pc.cast(pc.cast(texts, _NAIVE), _UTC)
+def _without_zones(texts: pa.Array, to: pa.DataType) -> pa.Array:
+    return moments_of(pc.cast(texts, _NAIVE), to)
 
 
-def _mixed(texts: pa.Array) -> pa.Array:
+def _mixed(texts: pa.Array, to: pa.DataType) -> pa.Array:
     texts = pc.replace_substring_regex(texts, *_LONG_FRACTION)
     has_zone = pc.match_substring_regex(texts, _ZONE)
-    with_zones = _with_zones(pc.if_else(has_zone, texts, None))
-    return pc.coalesce(with_zones, _without_zones(pc.if_else(has_zone, None, texts)))
+    with_zones = _with_zones(pc.if_else(has_zone, texts, None), to)
+    return pc.coalesce(with_zones, _without_zones(pc.if_else(has_zone, None, texts), to))

@@ -24,3 +24,5 @@ class StreamDescriptor:
     keyed: bool = False
     folder_columns: tuple[str, ...] = ()
     starting_version: int | None = None
+    time_zone: str = "UTC"
+    """The time zone of texts of timestamps that name none."""

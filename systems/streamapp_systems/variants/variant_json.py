@@ -47,6 +47,10 @@ _QUOTED = (*_MOMENTS, VariantKind.BINARY)
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 
 
+def _in_utc(_: int) -> int:
+    return 0
+
+
 def variant_of_json(text: str) -> Variant | None:
     """Return the first value of a JSON text.
 
@@ -142,27 +146,32 @@ def _number(kind: TokenKind, text: str) -> Node:
     return Node(VariantKind.DOUBLE, float(text))
 
 
-def json_of(node: Node) -> str:
-    """Write a value as JSON."""
+def json_of(node: Node, offset: Callable[[int], int] = _in_utc) -> str:
+    """Write a value as JSON; `offset` returns the seconds that clocks are ahead of UTC at microseconds since 1970."""
     kind, held = node
     match kind:
         case VariantKind.OBJECT:
-            fields = (f"{json_generator.string(name, as_bytes=False)}:{json_of(inner)}" for name, inner in held)
+            fields = (f"{json_generator.string(name, as_bytes=False)}:{json_of(inner, offset)}" for name, inner in held)
             return f"{{{','.join(fields)}}}"
         case VariantKind.ARRAY:
-            return f"[{','.join(map(json_of, held))}]"
+            return f"[{','.join(json_of(inner, offset) for inner in held)}]"
         case VariantKind.STRING:
             return json_generator.string(held, as_bytes=False)
         case VariantKind.NULL:
             return "null"
         case _:
-            shown = base64.b64encode(held).decode() if kind is VariantKind.BINARY else text_of(node)
-            zone = "+00:00" if kind is VariantKind.TIMESTAMP else ""
+            shown = base64.b64encode(held).decode() if kind is VariantKind.BINARY else text_of(node, offset)
+            zone = _written_offset(offset(held)) if kind is VariantKind.TIMESTAMP else ""
             return f'"{shown}{zone}"' if kind in _QUOTED or shown in _NO_NUMBERS else shown
 
 
-def text_of(node: Node) -> str:
-    """Write a plain value as a text.
+def _written_offset(seconds: int) -> str:
+    hours, minutes = divmod(abs(seconds) // 60, 60)
+    return f"{'-' if seconds < 0 and hours + minutes else '+'}{hours:02}:{minutes:02}"
+
+
+def text_of(node: Node, offset: Callable[[int], int] = _in_utc) -> str:
+    """Write a plain value as a text; `offset` as in `json_of`.
 
     Raises:
         UnicodeDecodeError: It is binary, and no text.
@@ -178,7 +187,8 @@ def text_of(node: Node) -> str:
         case VariantKind.BINARY:
             return bytes(held).decode()
         case VariantKind.DATE | VariantKind.TIMESTAMP | VariantKind.TIMESTAMP_NTZ:
-            return _moment(node)
+            ahead = offset(held) * _SECOND if kind is VariantKind.TIMESTAMP else 0
+            return _moment(Node(kind, held + ahead))
         case _:
             return str(held)
 

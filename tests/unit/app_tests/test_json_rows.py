@@ -13,7 +13,7 @@ from streamapp_systems.file.file_chunks import UnreadableRow
 
 
 def compared(schema, row):
-    (found,) = read_rows([json_line(row)], arrow_schema(parse_schema(schema)))
+    (found,) = read_rows([json_line(row)], arrow_schema(parse_schema(schema)), "UTC")
     assert isinstance(found, pa.Table), found
     return compared_row(found)
 
@@ -54,5 +54,5 @@ def test_other_values_are_not(schema, one, other):
 @given(st.lists(st.one_of(st.integers(0, 9), st.just("no number")), max_size=6))
 def test_each_row_is_read_or_refused_alone(values):
     schema = arrow_schema(parse_schema("n int"))
-    found = list(read_rows([json_line({"n": value}) for value in values], schema))
+    found = list(read_rows([json_line({"n": value}) for value in values], schema, "UTC"))
     assert [isinstance(row, UnreadableRow) for row in found] == [value == "no number" for value in values]

@@ -21,7 +21,7 @@ def test_the_example_reads_and_writes_what_the_page_shows():
     app, read, written = (block.text for block in pages.fences(text[text.index("## JSON") :]))
     plan = accepted(yaml.safe_load(app), pages.counts(app))
     streams = parse_text(app).app.spec.streams
-    decoder = message_decoder(plan.streams["payments"].schema, streams["payments"], (), None)
+    decoder = message_decoder(plan.streams["payments"].schema, streams["payments"], (), None, "UTC")
     found = decoder.decode(MessageTuple([Message(0, 0, None, read.strip().encode())]), Ssp("kafka", "payments", 0))
     start = datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC)
     paid = start + datetime.timedelta(milliseconds=123)

@@ -64,6 +64,7 @@ ROWS = [
     ("job.delivery", "job/delivery", "atLeastOnce", RESTART),
     ("job.onError", "job/onError", "skip", RESTART),
     ("job.onBrokenClaim", "job/onBrokenClaim", "report", RESTART),
+    ("job.timeZone", "job/timeZone", "Europe/Paris", NEW_RUN),
     ("job.partitionMonitor", "job/partitionMonitor/interval", "1m", NONE),
     ("processors.count", "processors/count", 3, RESCALE),
     ("processors.cores", "processors/cores", 2, RESTART),

@@ -22,6 +22,7 @@ def test_the_document_of_an_accepted_app():
     assert document_["problems"] == []
     assert document_["warnings"] == []
     assert document_["mode"] == "streaming"
+    assert document_["timeZone"] == "UTC"
     assert document_["streams"]["by"] == {
         "role": "intermediate",
         "system": "log",

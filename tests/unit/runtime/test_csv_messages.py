@@ -25,7 +25,7 @@ def stream(**options):
 
 
 def read(columns, *values, **options):
-    decoder = message_decoder(parse_schema(columns), stream(**options), (), None)
+    decoder = message_decoder(parse_schema(columns), stream(**options), (), None, "UTC")
     messages = MessageTuple(Message(10 + n, 0, None, value) for n, value in enumerate(values))
     found = decoder.decode(messages, SSP)
     return [tuple(row.values()) for row in found.rows.to_pylist()], {bad.offset - 10: bad.reason for bad in found.bad}
@@ -100,7 +100,7 @@ def test_the_only_column_may_be_empty():
 def test_tombstones_are_rows_with_their_key():
     key = KeyColumn(pa.field("a", pa.int64()))
     messages = MessageTuple([Message(0, 0, b"5", None), Message(1, 0, b"6", b"6,x")])
-    decoder = message_decoder(parse_schema("a bigint, b string"), stream(), (), None)
+    decoder = message_decoder(parse_schema("a bigint, b string"), stream(), (), None, "UTC")
     assert decoder.decode(replace_tombstones(messages, key), SSP).rows.to_pylist() == [
         {"a": 5, "b": None},
         {"a": 6, "b": "x"},

@@ -73,7 +73,7 @@ def decoder(form, schema=COLUMNS, places=PLACES, **fields):
         },
         strict=False,
     )
-    return message_decoder(parse_schema(schema), spec, (), Registry())
+    return message_decoder(parse_schema(schema), spec, (), Registry(), "UTC")
 
 
 def encoded(form, value, number):

@@ -29,7 +29,7 @@ def stream(**spec) -> StreamSpec:
 
 def read(values, schema: str, *, unread=(), **spec) -> MessageRows:
     messages = MessageTuple(Message(offset, 0, None, value) for offset, value in enumerate(values))
-    return message_decoder(parse_schema(schema), stream(**spec), unread, None).decode(messages, SSP)
+    return message_decoder(parse_schema(schema), stream(**spec), unread, None, "UTC").decode(messages, SSP)
 
 
 def judged(values, schema: str, **spec) -> tuple[list[dict[str, object]], list[int]]:

@@ -5,10 +5,11 @@ import re
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.functions.date_patterns import moment_text
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.json_types import TextReader, moment_patterns, schema_type
 from streamapp_core.expressions.functions.text_moments import TextMoments
-from streamapp_core.expressions.functions.text_options import OPTIONS, moment_text, text_options, write_patterns
+from streamapp_core.expressions.functions.text_options import OPTIONS, text_options, write_patterns
 from streamapp_core.expressions.kernel_texts import parsed_texts
 from streamapp_core.expressions.kernels import CSV_VALUES, FROM_CSV, SCHEMA_OF_CSV, TO_CSV
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text

@@ -5,12 +5,14 @@ from functools import partial
 
 from streamapp_core.data_types import INTERVALS
 from streamapp_core.expressions.arithmetic import digits_of
-from streamapp_core.expressions.conversions import aware, converted, floor_division, implied, naive, wrapped
+from streamapp_core.expressions.conversions import aware, converted, floor_division, implied, naive, start_of, wrapped
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.functions.date_patterns import has_zone, read_moment, written_moment
+from streamapp_core.expressions.functions.date_patterns import has_zone, moment_text, read_moment
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.interval_values import part_of_interval
 from streamapp_core.expressions.local_times import moment_of
+from streamapp_core.expressions.session_zone import in_zone, session_zone
+from streamapp_core.expressions.time_zones import UTC
 from streamapp_core.expressions.type_rules import INTEGRAL, NUMERIC
 from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
 from streamapp_core.schema import (
@@ -136,10 +138,10 @@ def _months_between(end: Value, start: Value, rounded: Value | None = None) -> V
     if rounded is not None and not isinstance(rounded.literal, bool):
         raise invalid("months_between: whether the result is rounded must be true or false, not computed")
 
-    def write(a: str, b: str) -> str:
+    def write(a: str, b: str, m: str = "", n: str = "") -> str:
         months = f"((year({a}) - year({b})) * 12 + month({a}) - month({b}))"
         same = f"day({a}) = day({b}) OR (day({a}) = day(last_day({a})) AND day({b}) = day(last_day({b})))"
-        seconds = f"((day({a}) - day({b})) * 86400 + {_second_of_day(a)} - {_second_of_day(b)})"
+        seconds = f"((day({a}) - day({b})) * 86400 + {second_of_day(a, m)} - {second_of_day(b, n)})"
         exact = f"CAST({months} AS DOUBLE) + CAST({seconds} AS DOUBLE) / 2678400.0::DOUBLE"
         if rounded is None or rounded.literal:
             exact = f"round({exact}, 8)"
@@ -147,11 +149,18 @@ def _months_between(end: Value, start: Value, rounded: Value | None = None) -> V
         return f"CASE WHEN {missing} THEN NULL WHEN {same} THEN CAST({months} AS DOUBLE) ELSE {exact} END"
 
     sides = [Value(TIMESTAMP, naive(value)) for value in (end, start)]
-    return Value(DOUBLE, bound(sides, write))
+    changing = bool(session_zone().name)
+    second_of_day = _seconds_since_midnight if changing else _second_of_day
+    return Value(DOUBLE, bound([*sides, end, start] if changing else sides, write))
 
 
-def _second_of_day(moment: str) -> str:
-    return f"(hour({moment}) * 3600 + minute({moment}) * 60 + second({moment}))"
+def _second_of_day(clock: str, _: str) -> str:
+    return f"(hour({clock}) * 3600 + minute({clock}) * 60 + second({clock}))"
+
+
+def _seconds_since_midnight(clock: str, moment: str) -> str:
+    """Count the whole seconds that passed since the start of a day, on which clocks may be turned."""
+    return f"((epoch_us({moment}) - epoch_us({start_of(cast(clock, DATE))})) // {_MICROSECONDS})"
 
 
 def _moment_of(value: Value, pattern: Value) -> Value:
@@ -161,7 +170,7 @@ def _moment_of(value: Value, pattern: Value) -> Value:
     if value.kind not in (None, TypeKind.STRING):
         raise Refusal(f"expected a string, date or timestamp, got {value.type}")
     sql = bound([implied(value, STRING)], lambda v: read_moment(str(pattern.literal), v))
-    return Value(TIMESTAMP, f"TRY(make_timestamptz({sql}))")
+    return Value(TIMESTAMP, f"TRY({sql})")
 
 
 def moment_by_pattern(target: DataType, value: Value, pattern: Value) -> Value:
@@ -172,19 +181,30 @@ def moment_by_pattern(target: DataType, value: Value, pattern: Value) -> Value:
     """
     if target == TIMESTAMP_NTZ and has_zone(str(pattern.literal)):
         raise invalid(f"the pattern '{pattern.literal}' has a time zone, which a timestamp_ntz has not")
+    if target == TIMESTAMP_NTZ and value.kind in (None, TypeKind.STRING):
+        with in_zone(UTC):
+            return converted(_moment_of(value, pattern), target)
     return converted(_moment_of(value, pattern), target)
+
+
+def text_moment(target: DataType, value: Value, pattern: Value) -> Value:
+    """Read a date or timestamp in a text of JSON, CSV or XML by a pattern; a date has no time zone there.
+
+    Raises:
+        Refusal: As `moment_by_pattern`.
+    """
+    with in_zone(UTC if target == DATE else session_zone()):
+        return moment_by_pattern(target, value, pattern)
 
 
 def _unix_seconds(value: Value, pattern: Value = _USUAL_PATTERN) -> Value:
     """Write `unix_timestamp`, which rounds towards 1970."""
-    return Value(BIGINT, f"(epoch_us({_moment_of(value, pattern).sql}) // 1000000)")
+    moment = value if value.kind is TypeKind.TIMESTAMP_NTZ else _moment_of(value, pattern)
+    return Value(BIGINT, f"(epoch_us({moment.sql}) // 1000000)")
 
 
 def _by_pattern(moment: Value, pattern: Value) -> Value:
-    def write(v: str) -> str:
-        return f"CASE WHEN {v} IS NOT NULL THEN {written_moment(str(pattern.literal), v)} END"
-
-    return Value(STRING, bound([Value(TIMESTAMP, naive(moment))], write))
+    return Value(STRING, moment_text(moment, str(pattern.literal)))
 
 
 def _from_unix(seconds: Value, pattern: Value = _USUAL_PATTERN) -> Value:
@@ -298,7 +318,7 @@ DATE_PARTS = (
         optional=6,
         result="timestamp",
         doc="The timestamp of these numbers, of which the seconds may have a fraction, in a [time zone](#time-zones) "
-        "(UTC); null if there is none. Of one date: its start.",
+        "(that of the app); null if there is none. Of one date: its start.",
         write=partial(_made_timestamp, TIMESTAMP),
     ),
     Function(

@@ -1,14 +1,20 @@
 """Patterns of dates and times, such as `yyyy-MM-dd HH:mm`: how they write a moment, and how they read it from a text.
 
-They are those of Java's DateTimeFormatter as Spark takes them, in UTC and English.
+They are those of Java's DateTimeFormatter as Spark takes them, in English.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from streamapp_core.expressions.conversions import naive
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.typed_sql import text
+from streamapp_core.expressions.functions.offset_patterns import zone_writers
+from streamapp_core.expressions.local_times import read_in, shown_in
+from streamapp_core.expressions.session_zone import session_zone
+from streamapp_core.expressions.time_zones import UTC, TimeZone
+from streamapp_core.expressions.typed_sql import Value, bound, cast, text
+from streamapp_core.schema import TypeKind
 
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -16,6 +22,7 @@ _MONTHS = (
 )  # fmt: skip
 _SHORT = 3
 _FULL = 4
+_Writer = Callable[[int, str], str | None]
 _PARTS = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|([^A-Za-z'\[\]#{}]+)|([\[\]])")
 
 
@@ -28,15 +35,36 @@ class _Part:
     text: str = ""
 
 
-def written_moment(pattern: str, moment: str) -> str:
-    """Return the SQL of the text of a naive timestamp (a name or other cheap SQL).
+def moment_text(value: Value, pattern: str) -> str:
+    """Write a date or timestamp by a pattern, in the time zone of the app; null of a null.
 
     Raises:
         Refusal: The pattern has a letter that is not supported.
     """
+    zone = session_zone() if value.kind is TypeKind.TIMESTAMP else UTC
+    clock = naive(value) if value.kind is TypeKind.TIMESTAMP else cast(value.sql, "TIMESTAMP")
+    if not zone.name or not has_zone(pattern, _OF_ZONES):
+        known = _WRITERS if zone == UTC else _writers_in(zone, str(zone.offset))
+        return bound([Value(None, clock)], lambda shown: _written(pattern, shown, known))
+
+    def over_clock(moment: str, shown: str) -> str:
+        offset = Value(None, f"((epoch_us({shown}) - epoch_us({moment})) // 1000000)")
+        return bound([offset], lambda seconds: _written(pattern, shown, _writers_in(zone, seconds)))
+
+    return bound([value], lambda v: bound([Value(None, v, simple=True), Value(None, shown_in(zone, v))], over_clock))
+
+
+def _writers_in(zone: TimeZone, offset: str) -> dict[str, _Writer]:
+    of_zone = zone_writers(zone, offset)
+    usual = {letter: writer for letter, writer in _WRITERS.items() if letter not in _OF_ZONES}
+    return usual | {letter: lambda count, _, write=write: write(count) for letter, write in of_zone.items()}
+
+
+def _written(pattern: str, moment: str, known: Mapping[str, _Writer]) -> str:
+    """Return the SQL of the text of a naive timestamp (a name or other cheap SQL); null of a null."""
     pieces = []
     parts = list(_parts(pattern))
-    writers = _WRITERS | ({"y": _year_of_era} if any(part.letter == "G" for part in parts) else {})
+    writers = {**known, **({"y": _year_of_era} if any(part.letter == "G" for part in parts) else {})}
     for part in parts:
         writer = writers.get(part.letter)
         if part.letter in _BRACKETS:
@@ -44,14 +72,14 @@ def written_moment(pattern: str, moment: str) -> str:
         if not part.letter:
             pieces.append(text(part.text))
         elif writer is None or (sql := writer(part.count, moment)) is None:
-            raise _unsupported(pattern, part, _WRITERS)
+            raise _unsupported(pattern, part, known)
         else:
             pieces.append(sql)
-    return f"concat({', '.join(pieces)})" if pieces else "''"
+    return f"CASE WHEN {moment} IS NOT NULL THEN concat({', '.join(pieces or [text('')])}) END"
 
 
 def read_moment(pattern: str, value: str) -> str:
-    """Return the SQL of the naive timestamp, in microseconds since 1970, that a text (cheap SQL) has; null if none.
+    """Return the SQL of the timestamp that a text (cheap SQL) has, in the time zone of the app; null if none.
 
     Raises:
         Refusal: The pattern has a letter that is not supported, or numbers whose end can't be seen.
@@ -91,15 +119,15 @@ def read_moment(pattern: str, value: str) -> str:
         raise invalid(f"the pattern '{pattern}' has no date or time")
     matched = f"regexp_extract({value}, {text(f'^(?i:{expression})$')}, [{groups}])"
     field = {letter: f"__m.f{index}" for index, letter in enumerate(names)}
-    moment = _microseconds(field, {part.letter: part.count for part in fields}, optional)
+    moment = _read(field, {part.letter: part.count for part in fields}, optional)
     read = f"list_transform([{matched}], lambda __m: {moment})[1]"
     whole = f"regexp_full_match({value}, {text(f'(?i:{expression})')})"
     return f"CASE WHEN {whole} THEN {read} END"
 
 
-def has_zone(pattern: str) -> bool:
-    """Return whether a pattern reads a time zone."""
-    return any(part.letter in _OFFSETS for part in _parts(pattern))
+def has_zone(pattern: str, letters: Collection[str] = frozenset("XxZ")) -> bool:
+    """Return whether a pattern has one of the letters of time zones; by default one that can be read."""
+    return any(part.letter in letters for part in _parts(pattern))
 
 
 def _optional_letters(pattern: str, parts: Sequence[_Part]) -> frozenset[str]:
@@ -247,7 +275,7 @@ def _constant(*texts: str | None) -> Callable[[int, str], str | None]:
     return write
 
 
-_WRITERS: dict[str, Callable[[int, str], str | None]] = {
+_WRITERS: dict[str, _Writer] = {
     "G": _era,
     "y": _year,
     "M": _name(_number(2, "month({0})"), "monthname"),
@@ -301,6 +329,7 @@ _READERS = {
 }
 _NUMBERS = frozenset("yMdHhmsSkD")
 _OFFSETS = frozenset("XxZ")
+_OF_ZONES = frozenset("zVXxZO")
 _BRACKETS = frozenset("[]")
 
 
@@ -308,7 +337,7 @@ def _readable(part: _Part) -> str | None:
     return _READERS.get(part.letter, {}).get(part.count)
 
 
-def _microseconds(field: dict[str, str], counts: dict[str, int], optional: frozenset[str]) -> str:
+def _read(field: dict[str, str], counts: dict[str, int], optional: frozenset[str]) -> str:
     """Return the SQL of the moment that the texts of some fields mean; what is missing is that of 1970-01-01 00:00."""
 
     def number(letter: str, missing: int) -> str:
@@ -342,9 +371,18 @@ def _microseconds(field: dict[str, str], counts: dict[str, int], optional: froze
         date = f"(make_date({year}, 1, 1) + CAST({number('D', 1)} - 1 AS INTEGER))"
         day = f"CASE WHEN {number('D', 1)} > 0 AND year({date}) = {year} THEN epoch_us({date}) END"
     time = f"(({hour} * 60 + {minute}) * 60 + {second}) * 1000000 + {fraction}"
-    written = next((field[letter] for letter in _OFFSETS if letter in field), None)
-    offset = _offset(written) if written else "0"
-    return f"CASE WHEN {' AND '.join(checks)} THEN {day} + {time} - {offset} END"
+    return f"CASE WHEN {' AND '.join(checks)} THEN {_moment(f'{day} + {time}', field, optional)} END"
+
+
+def _moment(local: str, field: dict[str, str], optional: frozenset[str]) -> str:
+    """Return the SQL of the timestamp of local microseconds: with the offset that is read, else in the app's zone."""
+    zone = session_zone()
+    here = f"make_timestamptz({local})" if zone == UTC else read_in(zone, f"make_timestamp({local})")
+    letter = next((letter for letter in _OFFSETS if letter in field), None)
+    if letter is None:
+        return here
+    there = f"make_timestamptz({local} - {_offset(field[letter])})"
+    return f"CASE WHEN {field[letter]} = '' THEN {here} ELSE {there} END" if letter in optional else there
 
 
 def _offset(written: str) -> str:

@@ -1,12 +1,15 @@
-"""Functions of dates and timestamps, all in UTC."""
+"""Functions of dates and timestamps, in the time zone of the app."""
 
 from functools import partial
 
-from streamapp_core.expressions.conversions import aware, converted, naive
+from streamapp_core.expressions.conversions import converted, naive, start_of
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.date_parts import moment_by_pattern, since_epoch
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
+from streamapp_core.expressions.local_times import read_in, shown_in, turned
+from streamapp_core.expressions.session_zone import session_zone
 from streamapp_core.expressions.time_arithmetic import days_later
+from streamapp_core.expressions.time_zones import UTC
 from streamapp_core.expressions.type_rules import INTEGRAL, NUMERIC
 from streamapp_core.expressions.typed_sql import Value, cast
 from streamapp_core.schema import BIGINT, DATE, INT, TIMESTAMP, TIMESTAMP_NTZ, DataType, TypeKind
@@ -19,12 +22,20 @@ _UNITS = {
     "second": "second", "millisecond": "millisecond", "microsecond": "microsecond",
 }  # fmt: skip
 
+_BELOW_MINUTES = frozenset({"second", "millisecond", "microsecond"})
+"""Units that begin at the same moments in all time zones."""
+_TIMES = frozenset({"day", "hour", "minute"})
+
 
 def _date_trunc(unit: Value, moment: Value) -> Value:
     name = _UNITS.get(str(unit.literal).lower())
     if name is None:
         raise invalid(f"date_trunc has no unit '{unit.literal}'; the units are {', '.join(_UNITS)}")
-    return Value(TIMESTAMP, aware(f"date_trunc('{name}', {naive(moment)})"))
+    if name in _BELOW_MINUTES:
+        return Value(TIMESTAMP, read_in(UTC, f"date_trunc('{name}', {shown_in(UTC, moment.sql)})"))
+    if name in _TIMES:
+        return Value(TIMESTAMP, turned(session_zone(), moment.sql, lambda clock: f"date_trunc('{name}', {clock})"))
+    return Value(TIMESTAMP, start_of(f"date_trunc('{name}', {naive(moment)})"))
 
 
 def _to(target: DataType, value: Value, pattern: Value | None = None) -> Value:

@@ -1,11 +1,12 @@
 """Functions that make intervals, move moments by units of time, and count these between moments."""
 
 from streamapp_core.data_types import INTERVALS
-from streamapp_core.expressions.conversions import implied, naive
+from streamapp_core.expressions.conversions import converted, implied, naive
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.interval_types import DAY_TO_SECOND, MICROSECONDS, YEAR_TO_MONTH
-from streamapp_core.expressions.time_arithmetic import clock, from_clock, moved
+from streamapp_core.expressions.session_zone import session_zone
+from streamapp_core.expressions.time_arithmetic import clock, from_clock, later, moved, passed, turned_clock
 from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
 from streamapp_core.schema import BIGINT, DATE, INT, TIMESTAMP, DataType, TypeKind
 
@@ -39,39 +40,41 @@ def moved_by_amounts(operator: str, moment: Value, *amounts: Value) -> Value:
     """
     if moment.kind not in (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ) or len(amounts) > _AMOUNTS:
         raise Refusal("make_interval of up to 7 numbers is added to a date or timestamp, or taken from it")
-    years, months, weeks, *rest = (*amounts, *[_ZERO] * (_AMOUNTS - len(amounts)))
-    of_weeks = Value(
-        DAY_TO_SECOND, try_cast(f"{cast(implied(weeks, INT).sql, 'HUGEINT')} * {_LENGTHS['week']}", BIGINT)
-    )
-    moved_moment = implied(moment, TIMESTAMP) if moment.kind is TypeKind.DATE else moment
-    for interval in (_year_month(implied(years, INT), implied(months, INT)), of_weeks, _day_time(*rest)):
-        moved_moment = moved(moved_moment, interval, back=operator == "-")
-    return implied(moved_moment, DATE) if moment.kind is TypeKind.DATE else moved_moment
+    years, months, weeks, days, *rest = (*amounts, *[_ZERO] * (_AMOUNTS - len(amounts)))
+    back = operator == "-"
+    of_weeks = try_cast(f"{cast(implied(weeks, INT).sql, 'HUGEINT')} * {_LENGTHS['week']}", BIGINT)
+    result = implied(moment, TIMESTAMP) if moment.kind is TypeKind.DATE else moment
+    for interval in (
+        _year_month(implied(years, INT), implied(months, INT)), Value(DAY_TO_SECOND, of_weeks), _day_time(days),
+    ):  # fmt: skip
+        result = moved(result, interval, back=back)
+    result = passed(result, f"{'-' if back else ''}({_day_time(_ZERO, *rest).sql})")
+    return implied(result, DATE) if moment.kind is TypeKind.DATE else result
 
 
 def _moved(unit: Value, count: Value, moment: Value) -> Value:
     """Write `timestampadd`: by months in the calendar, by what is shorter in microseconds."""
     name = str(unit.literal).lower()
     number = cast(implied(count, BIGINT).sql, "HUGEINT")
-    shown = clock(moment if moment.kind is TypeKind.TIMESTAMP_NTZ else implied(moment, TIMESTAMP))
+    moment = moment if moment.kind is TypeKind.TIMESTAMP_NTZ else implied(moment, TIMESTAMP)
     if name in _MONTHS:
         months = f"TRY_CAST({number} * {_MONTHS[name]} AS INTEGER)"
-        return from_clock(shown, f"{shown.sql} + to_months({months})")
+        return turned_clock(moment, lambda clock: f"{clock} + to_months({months})")
     if name not in _LENGTHS:
         raise _unknown(name)
     length = f"TRY_CAST({number} * {_LENGTHS[name]} AS BIGINT)"
-    return from_clock(shown, f"make_timestamp(epoch_us({shown.sql}) + {length})")
+    return later(moment, length) if _LENGTHS[name] >= MICROSECONDS["day"] else passed(moment, length)
 
 
 def _between(unit: Value, start: Value, end: Value) -> Value:
     """Write `timestampdiff`: how many whole units lie between two moments."""
     name = str(unit.literal).lower()
+    sides = [Value(TIMESTAMP, naive(value)) for value in (start, end)]
     if name in _MONTHS:
-        sides = [Value(TIMESTAMP, naive(value)) for value in (start, end)]
         return Value(BIGINT, bound(sides, lambda a, b: f"{_whole_months(a, b)} // {_MONTHS[name]}"))
     if name not in _LENGTHS:
         raise _unknown(name)
-    difference = f"(CAST(epoch_us({end.sql}) AS HUGEINT) - epoch_us({start.sql}))"
+    difference = f"(CAST(epoch_us({sides[1].sql}) AS HUGEINT) - epoch_us({sides[0].sql}))"
     return Value(BIGINT, try_cast(f"{difference} // {_LENGTHS[name]}", BIGINT))
 
 
@@ -89,9 +92,13 @@ def _bucket(width: Value, moment: Value, origin: Value | None = None) -> Value:
     """Write `time_bucket`: the last start of a bucket that is not after the moment."""
     if width.kind not in INTERVALS or moment.kind not in (TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ):
         raise Refusal(f"time_bucket takes an interval and a timestamp, got {width.type} and {moment.type}; cast it")
+    if session_zone().name and moment.kind is TypeKind.TIMESTAMP:
+        origin = origin or converted(Value(DATE, "DATE '1970-01-01'"), TIMESTAMP)
     origin = origin or Value(moment.type, "make_timestamp(0)")
     if origin.type != moment.type:
         raise Refusal(f"the origin of time_bucket is of the type of the timestamp, {moment.type}, not {origin.type}")
+    if session_zone().name and moment.kind is TypeKind.TIMESTAMP:
+        return _bucket_in_zone(width, moment, origin)
     start = origin if origin.sql == "make_timestamp(0)" else clock(origin)
 
     def by_length(w: str, m: str, o: str) -> str:
@@ -106,6 +113,37 @@ def _bucket(width: Value, moment: Value, origin: Value | None = None) -> Value:
 
     write = by_months if width.kind is TypeKind.YEAR_MONTH_INTERVAL else by_length
     return from_clock(moment, bound([width, clock(moment), start], write))
+
+
+def _bucket_in_zone(width: Value, moment: Value, origin: Value) -> Value:
+    """Write `time_bucket` where clocks are turned: the last that is not after the moment, of the starts close to it."""
+    months = width.kind is TypeKind.YEAR_MONTH_INTERVAL
+
+    def write(w: str, m: str, o: str) -> str:
+        start, number = Value(TIMESTAMP, o, simple=True), f"CAST({{}} * {w} AS {'INTEGER' if months else 'BIGINT'})"
+        if months:
+            first, current = (f"CAST({naive(Value(TIMESTAMP, end))} AS DATE)" for end in (o, m))
+            past = f"(CAST(year({current}) AS HUGEINT) - year({first})) * 12 + month({current}) - month({first})"
+        else:
+            past = f"CAST(epoch_us({m}) AS HUGEINT) - epoch_us({o})"
+
+        def candidate(count: str) -> str:
+            if months:
+                return turned_clock(start, lambda clock: f"{clock} + to_months({number.format(count)})").sql
+            return later(start, number.format(count)).sql
+
+        def last(distance: str) -> str:
+            begun = f"(({distance} - (({distance} % {w}) + {w}) % {w}) // {w})"
+            starts = ", ".join(candidate(f"({begun} + {step})") for step in ((0, -1) if months else (1, 0, -1)))
+            by_clock = f"list_filter([{starts}], lambda __t: __t <= {m})[1]"
+            if months:
+                return f"CASE WHEN {w} > 0 THEN {by_clock} END"
+            by_length = passed(start, number.format(begun)).sql
+            return f"CASE WHEN {w} >= {MICROSECONDS['day']} THEN {by_clock} WHEN {w} > 0 THEN {by_length} END"
+
+        return bound([Value(None, past)], last)
+
+    return Value(TIMESTAMP, f"TRY({bound([width, moment, origin], write)})")
 
 
 def _unknown(name: str) -> Refusal:

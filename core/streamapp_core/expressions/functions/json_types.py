@@ -8,7 +8,7 @@ from streamapp_core.data_types import SchemaError, all_types, struct_of
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.functions.date_parts import moment_by_pattern
+from streamapp_core.expressions.functions.date_parts import text_moment
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.json_parts import JSON, json_text
 from streamapp_core.expressions.functions.maps import from_entries
@@ -116,7 +116,7 @@ class TextReader:
     def _moment(self, value: Value, target: DataType) -> str:
         """Write a date or timestamp: by its pattern, else as a cast does, without `GMT` if need be, or of a number."""
         if target.kind in self.patterns:
-            read = moment_by_pattern(target, value, self.patterns[target.kind]).sql
+            read = text_moment(target, value, self.patterns[target.kind]).sql
         else:
             without_zone = Value(STRING, f"replace({value.sql}, 'GMT', '')")
             read = f"coalesce({converted(value, target).sql}, {converted(without_zone, target).sql})"

@@ -8,16 +8,17 @@ from streamapp_core.data_types import struct_of
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import Refusal
+from streamapp_core.expressions.functions.date_patterns import moment_text
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.text_options import (
     OPTIONS,
     flag_option,
-    moment_text,
     text_options,
     write_patterns,
 )
 from streamapp_core.expressions.growth import bounded, size, varies
 from streamapp_core.expressions.kernels import VARIANT_JSON
+from streamapp_core.expressions.session_zone import session_zone
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import STRING, VOID, DataType, TypeKind
@@ -95,7 +96,7 @@ class _Writer:
 
 def _plain(value: Value) -> str:
     if value.kind is TypeKind.VARIANT:
-        return VARIANT_JSON.over(value.sql)
+        return VARIANT_JSON.over(value.sql, text(session_zone().id))
     return cast("NULL", STRING) if value.kind is TypeKind.VOID else converted(value, STRING).sql
 
 

@@ -1,15 +1,17 @@
 """The function `sequence`: whole numbers, dates or timestamps at equal distances."""
 
 from streamapp_core.data_types import INTERVALS, array_of
-from streamapp_core.expressions.conversions import converted
+from streamapp_core.expressions.conversions import aware, converted, naive
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.growth import MAX_ELEMENTS
 from streamapp_core.expressions.interval_types import DAY_TO_SECOND, MICROSECONDS
-from streamapp_core.expressions.time_arithmetic import TIMES, clock
+from streamapp_core.expressions.session_zone import in_zone, session_zone
+from streamapp_core.expressions.time_arithmetic import TIMES, clock, later, passed, turned_clock
+from streamapp_core.expressions.time_zones import UTC
 from streamapp_core.expressions.type_rules import INTEGRAL, common_number, common_type
 from streamapp_core.expressions.typed_sql import Value, bound, cast
-from streamapp_core.schema import BIGINT, DATE, INT, VOID, DataType, TypeKind
+from streamapp_core.schema import BIGINT, DATE, INT, TIMESTAMP, TIMESTAMP_NTZ, VOID, DataType, TypeKind
 
 _DAY = MICROSECONDS["day"]
 
@@ -45,15 +47,32 @@ def _of_moments(start: Value, stop: Value, step: Value | None) -> Value:
             "sequence takes whole numbers, or dates or timestamps and an interval, got "
             + ", ".join(str(value.type or "null") for value in (start, stop, step) if value)
         )
-    ends = [clock(converted(value, element)) for value in (start, stop)]
-    target = array_of(element)
-    if step and step.kind is TypeKind.YEAR_MONTH_INTERVAL:
-        listed = bound([*ends, step], lambda a, b, by: _by_months(element, a, b, by))
-        return Value(target, f"TRY({listed})")
-    numbers = [Value(BIGINT, cast(f"epoch_us({value.sql})", "HUGEINT")) for value in ends]
+    ends = [converted(value, element) for value in (start, stop)]
     by = step or Value(DAY_TO_SECOND, f"CASE WHEN {ends[1].sql} < {ends[0].sql} THEN -{_DAY} ELSE {_DAY} END")
-    listed = bound([*numbers, by], lambda a, b, by: _by_length(element, a, b, by))
-    return Value(target, f"TRY({listed})")
+    if not session_zone().name or element == TIMESTAMP_NTZ:
+        listed = _evenly(element, ends[0], ends[1], by)
+    elif element == DATE and by.kind is TypeKind.DAY_TIME_INTERVAL:
+        with in_zone(UTC):
+            by_days = _evenly(element, ends[0], ends[1], by)
+        listed = f"CASE WHEN {by.sql} % {_DAY} = 0 THEN {by_days} ELSE {_turning(element, ends[0], ends[1], by)} END"
+    else:
+        listed = _turning(element, ends[0], ends[1], by)
+    return Value(array_of(element), f"TRY({listed})")
+
+
+def _evenly(element: DataType, start: Value, stop: Value, by: Value) -> str:
+    """Write the sequence where all days are equally long."""
+    ends = [clock(value) for value in (start, stop)]
+    if by.kind is TypeKind.YEAR_MONTH_INTERVAL:
+        return bound([*ends, by], lambda a, b, by_: _by_months(element, a, b, by_))
+    numbers = [Value(BIGINT, cast(f"epoch_us({value.sql})", "HUGEINT")) for value in ends]
+    return bound([*numbers, by], lambda a, b, by_: _by_length(element, a, b, by_))
+
+
+def _turning(element: DataType, start: Value, stop: Value, by: Value) -> str:
+    """Write the sequence in a time zone whose clocks are turned."""
+    ends = [converted(value, TIMESTAMP) for value in (start, stop)]
+    return bound([*ends, by], lambda a, b, by_: _by_clock(element, a, b, Value(by.type, by_)))
 
 
 def _by_months(element: DataType, a: str, b: str, by: str) -> str:
@@ -63,6 +82,28 @@ def _by_months(element: DataType, a: str, b: str, by: str) -> str:
     listed = _stepped((a, b, by), count, f"[{a}]", reached)
     sql = _shown(listed, element, "__t")
     return f"CASE WHEN {by} <> 0 THEN {sql} END" if element == DATE else sql
+
+
+def _by_clock(element: DataType, a: str, b: str, step: Value) -> str:
+    """Write the sequence, whose ends are timestamps: each of its moments is counted from the first."""
+    start, by = Value(TIMESTAMP, a, simple=True), step.sql
+    if step.kind is TypeKind.YEAR_MONTH_INTERVAL:
+        first, last = (f"CAST({naive(Value(TIMESTAMP, end))} AS DATE)" for end in (a, b))
+        count = f"((year({last}) - year({first})) * 12 + month({last}) - month({first})) // {by}"
+        moment = turned_clock(start, lambda clock: f"{clock} + to_months(CAST(__i * {by} AS INTEGER))")
+        enough = f"{by} <> 0"
+    else:
+        count = f"(CAST(epoch_us({b}) AS HUGEINT) - epoch_us({a})) // {by} + 1"
+        moment = later(start, f"CAST(__i * ({by} // {_DAY}) * {_DAY} AS BIGINT)")
+        moment = passed(moment, f"CAST(__i * ({by} % {_DAY}) AS BIGINT)")
+        enough = f"abs({by}) >= {_DAY}"
+    steps = f"list_transform(range(CAST({count} + 1 AS BIGINT)), lambda __i: {moment.sql})"
+    reached = f"list_filter({steps}, lambda __t: CASE WHEN {by} > 0 THEN __t <= {b} ELSE __t >= {b} END)"
+    listed = _stepped((a, b, by), count, f"[{a}]", reached)
+    if element != DATE:
+        return listed
+    days = f"list_transform({listed}, lambda __t: {cast(naive(Value(TIMESTAMP, '__t')), DATE)})"
+    return f"CASE WHEN {enough} THEN {days} END"
 
 
 def _by_length(element: DataType, a: str, b: str, by: str) -> str:
@@ -83,9 +124,9 @@ def _stepped(values: tuple[str, str, str], count: str, first: str, listed: str) 
     )
 
 
-def _shown(listed: str, element: DataType, naive: str) -> str:
-    shown = {TypeKind.DATE: cast(naive, DATE), TypeKind.TIMESTAMP_NTZ: naive}
-    return f"list_transform({listed}, lambda __t: {shown.get(element.kind, f'make_timestamptz(epoch_us({naive}))')})"
+def _shown(listed: str, element: DataType, clock: str) -> str:
+    shown = {TypeKind.DATE: cast(clock, DATE), TypeKind.TIMESTAMP_NTZ: clock}
+    return f"list_transform({listed}, lambda __t: {shown.get(element.kind, aware(clock))})"
 
 
 SEQUENCES = (

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from streamapp_core.data_types import array_of
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.conversions import converted
-from streamapp_core.expressions.functions.date_parts import moment_by_pattern
+from streamapp_core.expressions.functions.date_parts import text_moment
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import BOOLEAN, STRING, DataType, TypeKind
 
@@ -26,9 +26,7 @@ class TextMoments:
         if target.kind not in self._patterns:
             return converted(value, target)
         pattern = self._patterns[target.kind]
-        return Value(
-            target, bound([value], lambda v: moment_by_pattern(target, Value(STRING, v, simple=True), pattern).sql)
-        )
+        return Value(target, bound([value], lambda v: text_moment(target, Value(STRING, v, simple=True), pattern).sql))
 
     def there(self, values: str, target: DataType) -> str:
         """Write for each of a list of texts whether it is a value of the type."""

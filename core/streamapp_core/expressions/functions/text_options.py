@@ -2,17 +2,15 @@
 
 from collections.abc import Collection, Mapping
 
-from streamapp_core.expressions.conversions import naive
 from streamapp_core.expressions.expression_issues import invalid
-from streamapp_core.expressions.functions.date_patterns import written_moment
 from streamapp_core.expressions.functions.function_table import Accepts, Parameter
-from streamapp_core.expressions.typed_sql import Value, bound, cast
+from streamapp_core.expressions.typed_sql import Value
 from streamapp_core.schema import TypeKind
 
 OPTIONS = Parameter("options", Accepts.ANY)
 _WRITE_PATTERNS = {
     TypeKind.DATE: ("dateformat", "yyyy-MM-dd"),
-    TypeKind.TIMESTAMP: ("timestampformat", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"),
+    TypeKind.TIMESTAMP: ("timestampformat", "yyyy-MM-dd'T'HH:mm:ss.SSSXXXXX"),
     TypeKind.TIMESTAMP_NTZ: ("timestampntzformat", "yyyy-MM-dd'T'HH:mm:ss.SSS"),
 }
 """The names of the options for the patterns by which values are written, and what they are where nothing is given."""
@@ -51,10 +49,3 @@ def flag_option(given: Mapping[str, str], name: str, function: str, *, usual: bo
 def write_patterns(given: Mapping[str, str]) -> Mapping[TypeKind, str]:
     """Return the patterns by which dates and timestamps are written."""
     return {kind: given.get(name, usual) for kind, (name, usual) in _WRITE_PATTERNS.items()}
-
-
-def moment_text(value: Value, pattern: str) -> str:
-    """Write a date or timestamp by a pattern; null of a null."""
-    moment = naive(value) if value.kind is TypeKind.TIMESTAMP else cast(value.sql, "TIMESTAMP")
-    written = bound([Value(None, moment)], lambda m: written_moment(pattern, m))
-    return f"CASE WHEN {value.sql} IS NOT NULL THEN {written} END"

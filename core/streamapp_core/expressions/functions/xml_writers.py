@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import Refusal
+from streamapp_core.expressions.functions.date_patterns import moment_text
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
-from streamapp_core.expressions.functions.text_options import OPTIONS, moment_text, text_options, write_patterns
+from streamapp_core.expressions.functions.text_options import OPTIONS, text_options, write_patterns
 from streamapp_core.expressions.growth import bounded, size, varies
 from streamapp_core.expressions.kernels import XML_ESCAPED
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
