@@ -88,7 +88,7 @@ lint: .venv/ready ## Check style and the layers
 type: .venv/ready ## Check the types (mypy, strict)
 	@echo "== mypy"
 	@$(RUN) -m mypy
-	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster images kafka machine object_store release scratch unused)
+	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster images kafka machine object_store release scratch site unused)
 
 .PHONY: fmt
 fmt: .venv/ready ## Format the code and fix what can be fixed
@@ -127,6 +127,11 @@ cluster-delete: .venv/ready ## Remove that cluster
 .PHONY: images
 images: .venv/ready ## Make the operator's and the runtime's image; a cluster that runs gets them
 	@$(RUN) -m tools.images
+
+.PHONY: site
+site: .venv/ready ## Build the documentation as a site, into build/site
+	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict
+	@echo "build/site/index.html; to search in it, serve it: python3 -m http.server --directory build/site"
 
 .PHONY: release
 release: .venv/ready ## Make what a release publishes, into dist/
