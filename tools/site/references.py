@@ -22,7 +22,8 @@ def command_reference() -> str:
 
 def spec_reference() -> str:
     """Return the page of all objects of a StreamApp, with their fields, from the schema of editors."""
-    models: dict[str, dict[str, Any]] = app_json_schema()["$defs"]
+    schema: Any = app_json_schema()
+    models: Mapping[str, Mapping[str, Any]] = schema["$defs"]
     names = [*_FIRST, *sorted(models.keys() - set(_FIRST))]
     parts = ["# Fields of a StreamApp", "Every object and its fields, as editors know them by `streamapp schema`."]
     parts += ["\n".join([f"## {name}", "", *_model(models[name])]) for name in names]
