@@ -66,7 +66,7 @@ class PageOf:
         ("kafka.md", "[a](sql.md#x) [b](#y) [c](https://kafka.apache.org)", None),
         ("kafka.md", "[a](../examples/flights/app.yaml)", "[a](repository/examples/flights/app.yaml)"),
         ("kafka.md", "[a]: ../examples", "[a]: repository/examples/index.md"),
-        ("index.md", "[a](docs/kafka.md#x) [b](CHANGELOG.md)", "[a](kafka.md#x) [b](changelog.md)"),
+        ("index.md", "[a](docs/kafka.md#lag) [b](CHANGELOG.md)", "[a](kafka.md#lag) [b](changelog.md)"),
         ("repository/examples/lake/README.md", "[a](../../docs/tables.md)", "[a](../../../tables.md)"),
         ("kafka.md", "```yaml app.yaml\n[a](../b)\n```", '```yaml title="app.yaml"\n[a](../b)\n```'),
         ("kafka.md", "```text failed\n```", "```text\n```"),
