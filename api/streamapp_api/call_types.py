@@ -535,8 +535,8 @@ class StreamSpec(TypedDict):
     """Of files: the columns that are folders in their paths, in their order, as in Hive: `dt=2024-05-01/hm=09%3A05/`.
     The files don't have them."""
     starting_version: NotRequired[int | None]
-    """Of a table that is read: the first version whose rows are read; default: the table as it is when it is first
-    seen."""
+    """Of a table that is read: the first version whose rows are read, of Iceberg a snapshot's sequence number; default:
+    the table as it is when it is first seen."""
     csv: NotRequired[CsvOptions]
     json: NotRequired[JsonOptions]
     avro: NotRequired[AvroOptions]

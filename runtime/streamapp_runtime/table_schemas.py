@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_runtime.app_streams import descriptor
-from streamapp_systems.folder import GrowingTable
 from streamapp_systems.registry import Systems
 
 
@@ -16,11 +15,10 @@ def find_table_problems(plan: Plan, systems: Systems) -> Iterator[Problem]:
         StreamSystemError: a table is not there, or can't be read.
     """
     for stream in plan.streams.values():
-        system = plan.app.spec.systems[stream.system].delta
-        if system is None or stream.role is StreamRole.OUTPUT:
+        system = plan.app.spec.systems[stream.system]
+        if system.tables is None or stream.role is StreamRole.OUTPUT:
             continue
-        table = GrowingTable(systems.place(plan.app.spec.systems[stream.system]), systems.folder, descriptor(stream))
-        for reason in table.mismatches():
+        for reason in systems.column_mismatches(system, descriptor(stream)):
             yield Problem(
                 path=f"spec.streams.{stream.name}.schema", code=ProblemCode.TYPE_MISMATCH, message=f"{reason}"
             )

@@ -5,11 +5,19 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.spec.systems import IcebergSystem, SystemSpec
 from streamapp_systems.file import FileAdmin, FileConsumer, FileOutput
-from streamapp_systems.folder import FolderAdmin, FolderConsumer, OpenStreams, growing_folders, growing_tables
+from streamapp_systems.folder import (
+    FolderAdmin,
+    FolderConsumer,
+    GrowingTable,
+    OpenStreams,
+    growing_folders,
+    growing_tables,
+    journals_of,
+)
 from streamapp_systems.kafka import (
     Cluster,
     KafkaAdmin,
@@ -34,6 +42,9 @@ from streamapp_systems.protocols import (
 )
 from streamapp_systems.secret_reader import LocalSecrets
 from streamapp_systems.tables import OpenTables, TableOutput
+
+if TYPE_CHECKING:
+    from streamapp_systems.iceberg import CatalogDatabase, GrowingIceberg
 
 _SECOND = 1_000
 
@@ -112,6 +123,14 @@ class Systems(Protocol):
 
         Raises:
             StreamSystemError: the system has neither.
+        """
+        ...
+
+    def column_mismatches(self, system: SystemSpec, table: StreamDescriptor) -> list[str]:
+        """Return why the columns of a stream can't be read of its table as it is now, each reason with what to do.
+
+        Raises:
+            StreamSystemError: there is no table, or it can't be read.
         """
         ...
 
@@ -195,14 +214,20 @@ class LocalSystems:
             raise StreamSystemError(f"system {name} is {system.kind}: it is written by a producer, not as files")
         return FileOutput(self.folder / system.file.path, streams, owner.writer)
 
+    def column_mismatches(self, system: SystemSpec, table: StreamDescriptor) -> list[str]:
+        """See `Systems.column_mismatches`."""
+        root = self.place(system)
+        if system.iceberg is None:
+            return GrowingTable(root, self.folder, table).mismatches()
+        return self._open_iceberg(system.iceberg, root, self.folder)(table).mismatches()
+
     def open_tables(self, system: SystemSpec) -> OpenTables:
         """See `Systems.open_tables`."""
         root = self.place(system)
         if system.iceberg is not None:
-            from streamapp_systems.iceberg import IcebergTable, catalog_database
+            from streamapp_systems.iceberg import IcebergTable
 
-            secrets = LocalSecrets(self.environment)
-            database = catalog_database(system.iceberg.catalog, self.folder, root, secrets)
+            database = self._database(system.iceberg, root)
             return lambda address: IcebergTable(database, address)
         from streamapp_systems.delta import DeltaTableFolder
 
@@ -224,7 +249,23 @@ class LocalSystems:
         if found is None:
             return None
         journals = None if found.journal is None else self.folder / found.journal
-        return (growing_folders if system.delta is None else growing_tables)(self.place(system), journals)
+        root = self.place(system)
+        if system.iceberg is not None:
+            return self._open_iceberg(system.iceberg, root, journals_of(root, journals))
+        return (growing_folders if system.delta is None else growing_tables)(root, journals)
+
+    def _open_iceberg(
+        self, system: IcebergSystem, root: Place, journals: Path
+    ) -> "Callable[[StreamDescriptor], GrowingIceberg]":
+        from streamapp_systems.iceberg import GrowingIceberg, IcebergTable
+
+        database = self._database(system, root)
+        return lambda stream: GrowingIceberg(IcebergTable(database, stream.address), root, journals, stream)
+
+    def _database(self, system: IcebergSystem, root: Place) -> "CatalogDatabase":
+        from streamapp_systems.iceberg import catalog_database
+
+        return catalog_database(system.catalog, self.folder, root, LocalSecrets(self.environment))
 
     def _log_path(self, name: str, system: SystemSpec) -> Path:
         if system.log is not None:

@@ -24,7 +24,8 @@ from support.waiting import eventually
 
 KILLS = int(os.environ.get("STREAMAPP_KILL_RUNS", "2"))
 ROWS = 3_000
-OUT = "sales.out"
+IN, OUT = "sales.in", "sales.out"
+ICEBERG = {"catalog": {"uri": "sqlite:///catalog.db"}, "path": "warehouse", "commitEvery": "300ms"}
 
 
 def publish_file(folder, number, rows):
@@ -40,10 +41,17 @@ def publish_version(folder, number, rows):
         DeltaTable(folder).optimize.compact()
 
 
+def publish_snapshot(folder, number, rows):
+    catalog = iceberg_outputs.library_catalog(folder.parent.parent)
+    catalog.create_namespace_if_not_exists("sales")
+    found = catalog.create_table_if_not_exists(IN, pa.schema([("k", pa.int64())]))
+    found.append(pa.table({"k": pa.array(rows, pa.int64())}))
+
+
 def lay_out(folder, system, written):
     outputs = {"files": {"format": "csv"}, "tables": {}, "iceberg": {"name": OUT}}
     streams = {
-        "in": {"system": "lake", "schema": "k bigint", "partitions": 3, "name": "t"},
+        "in": {"system": "lake", "schema": "k bigint", "partitions": 3, "name": IN if system == "iceberg" else "t"},
         "out": {"system": written, **outputs[written]},
     }
     document = {
@@ -52,12 +60,10 @@ def lay_out(folder, system, written):
         "metadata": {"name": "app"},
         "spec": {
             "systems": {
-                "lake": {system: {"path": "lake"}},
+                "lake": {"iceberg": ICEBERG} if system == "iceberg" else {system: {"path": "lake"}},
                 "files": {"file": {"path": "."}},
                 "tables": {"delta": {"path": ".", "commitEvery": "300ms"}},
-                "iceberg": {
-                    "iceberg": {"catalog": {"uri": "sqlite:///catalog.db"}, "path": "warehouse", "commitEvery": "300ms"}
-                },
+                "iceberg": {"iceberg": ICEBERG},
                 "log": {"log": {"path": "log.db"}},
             },
             "defaultSystem": "log",
@@ -97,6 +103,7 @@ def counts_in_iceberg(folder):
         ("folder", publish_file, "tables", counts_in_table),
         ("folder", publish_file, "iceberg", counts_in_iceberg),
         ("delta", publish_version, "files", counts_in_files),
+        ("iceberg", publish_snapshot, "files", counts_in_files),
     ],
 )
 def test_every_row_of_a_source_that_grows_is_written_once(tmp_path, system, publish, written_to, read):

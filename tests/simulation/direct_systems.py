@@ -78,6 +78,10 @@ class DirectSystems:
         """See `Systems.open_output`."""
         return self._local.open_output(name, system, streams, owner)
 
+    def column_mismatches(self, system: SystemSpec, table: StreamDescriptor) -> list[str]:
+        """See `Systems.column_mismatches`."""
+        return self._local.column_mismatches(system, table)
+
     def open_tables(self, system: SystemSpec) -> OpenTables:
         """See `Systems.open_tables`."""
         return self._local.open_tables(system)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from streamapp_systems.objects import object_store
 from streamapp_systems.protocols import StreamSystemError, Unavailable
 from support import apps
+from support.growing_iceberg import GrowingLake, grow_and_read
 from support.iceberg_outputs import NAME, library_catalog, read_rows, table_in
 from support.object_stores import SECRET, bucket_at, system_in
 from support.table_outputs import publish_through_deaths, rows
@@ -18,6 +19,12 @@ from support.table_outputs import publish_through_deaths, rows
 @given(data=st.data())
 def test_rows_are_added_once_with_deaths_zombies_and_other_writers(shared, tmp_path_factory, data):
     publish_through_deaths(table_in(tmp_path_factory.mktemp("catalog"), shared()), data)
+
+
+@settings(max_examples=3)
+@given(data=st.data())
+def test_every_row_is_found_once_and_always_at_its_offset(shared, tmp_path_factory, data):
+    grow_and_read(GrowingLake(tmp_path_factory.mktemp("catalog"), shared()), data)
 
 
 def test_other_libraries_read_and_append(bucket, tmp_path):

@@ -1,6 +1,9 @@
 """Streams of folders and tables that grow, read from offsets to the ends that a look finds."""
 
+from collections.abc import Callable
 from contextlib import closing
+
+from hypothesis import strategies as st
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.folder import FolderConsumer
@@ -24,3 +27,35 @@ def read_growing(
                 assert batch.next_offset == batch.offset + batch.rows.num_rows
                 rows[batch.ssp] += batch.rows.to_pylist()
     return rows
+
+
+def grow_and_read(
+    data: st.DataObject,
+    partitions: list[Ssp],
+    steps: dict[str, Callable[[], object]],
+    append: Callable[[list[int]], object],
+    read: Callable[[dict[Ssp, int], int], dict[Ssp, list[dict[str, object]]]],
+    ends: Callable[[], dict[Ssp, int]],
+) -> None:
+    """Append, do other steps and read from random offsets: each row is found once, and always at its offset."""
+    taken = data.draw(st.lists(st.sampled_from(["append", "append", *steps, "read"]), max_size=12))
+    written = [0, 1, 2]
+    known: dict[Ssp, list[object]] = {ssp: [] for ssp in partitions}
+    for step in [*taken, "read"]:
+        if step == "append":
+            new = list(range(len(written), len(written) + data.draw(st.integers(1, 30))))
+            append(new)
+            written += new
+        elif step == "read":
+            # The names of files, and so the lengths of partitions, differ from one example to its repetition.
+            shares = {place: data.draw(st.integers(0, 100)) for place in known}
+            starts = {place: shares[place] * len(values) // 100 for place, values in known.items()}
+            found = read(starts, data.draw(st.integers(1, 50)))
+            for place, start in starts.items():
+                values = [row["k"] for row in found[place]]
+                assert values[: len(known[place]) - start] == known[place][start:]
+                known[place] = known[place][:start] + values
+            assert ends() == {place: len(values) for place, values in known.items()}
+        else:
+            steps[step]()
+    assert sorted(value for values in known.values() for value in values) == written

@@ -12,8 +12,8 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.folder import FolderAdmin, growing_tables
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamDescriptor
+from support import growing_streams
 from support.delta_outputs import delta_table_in, options_of
-from support.growing_streams import read_growing
 
 
 def stream(schema: str = "k int", starting_version: int | None = None) -> StreamDescriptor:
@@ -57,7 +57,7 @@ def read(
     journals: Path | None = None,
 ) -> dict[Ssp, list[dict[str, object]]]:
     """Read partitions from these offsets to the ends that a look finds."""
-    return read_growing(growing_tables(root, journals), of, starts, limit)
+    return growing_streams.read_growing(growing_tables(root, journals), of, starts, limit)
 
 
 def keys(root: Place, of: StreamDescriptor = PLAIN, journals: Path | None = None) -> list[object]:
@@ -65,32 +65,24 @@ def keys(root: Place, of: StreamDescriptor = PLAIN, journals: Path | None = None
     return [row["k"] for row in read(root, {ssp(0): 0}, of, journals=journals)[ssp(0)]]
 
 
+def compact(root: Place) -> None:
+    """Compact the table's files."""
+    delta_table_in(root).optimize.compact()
+
+
 def grow_and_read(root: Place, data: st.DataObject, journals: Path | None = None) -> None:
-    """Append, compact and read from random offsets: every row is found once, and always at its offset."""
-    partitions = data.draw(st.integers(1, 3))
-    steps = data.draw(st.lists(st.sampled_from(["append", "append", "compact", "checkpoint", "read"]), max_size=12))
-    written = [0, 1, 2]
-    append(root, written)
-    known: dict[Ssp, list[object]] = {ssp(number): [] for number in range(partitions)}
-    admin(root, journals).create({PLAIN: partitions})
-    for step in [*steps, "read"]:
-        table = delta_table_in(root)
-        if step == "append":
-            new = list(range(len(written), len(written) + data.draw(st.integers(1, 30))))
-            append(root, new)
-            written += new
-        elif step == "compact":
-            table.optimize.compact()
-        elif step == "checkpoint":
-            table.create_checkpoint()
-        else:
-            # The names of files, and so the lengths of partitions, differ from one example to its repetition.
-            shares = {place: data.draw(st.integers(0, 100)) for place in known}
-            starts = {place: shares[place] * len(values) // 100 for place, values in known.items()}
-            found = read(root, starts, limit=data.draw(st.integers(1, 50)), journals=journals)
-            for place, start in starts.items():
-                values = [row["k"] for row in found[place]]
-                assert values[: len(known[place]) - start] == known[place][start:]
-                known[place] = known[place][:start] + values
-            assert admin(root, journals).end_offsets([PLAIN]) == {place: len(values) for place, values in known.items()}
-    assert sorted(value for values in known.values() for value in values) == written
+    """Append, compact and read from random offsets; see `growing_streams.grow_and_read`."""
+    partitions = [ssp(number) for number in range(data.draw(st.integers(1, 3)))]
+    append(root, [0, 1, 2])
+    admin(root, journals).create({PLAIN: len(partitions)})
+    growing_streams.grow_and_read(
+        data,
+        partitions,
+        {
+            "compact": lambda: compact(root),
+            "checkpoint": lambda: delta_table_in(root).create_checkpoint(),
+        },
+        lambda new: append(root, new),
+        lambda starts, limit: read(root, starts, limit=limit, journals=journals),
+        lambda: dict(admin(root, journals).end_offsets([PLAIN])),
+    )

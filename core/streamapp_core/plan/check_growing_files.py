@@ -55,12 +55,6 @@ def check_tables(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Proble
                 name, ("startingVersion",), f"`{name}` is written, and a version is where reading begins"
             )
         return
-    if graph.spec.systems[stream.system].kind is SystemKind.ICEBERG:
-        yield Problem(
-            path=f"spec.streams.{name}.system",
-            code=ProblemCode.NOT_SUPPORTED,
-            message=f"`{name}` is read, and tables of Iceberg are only written by this release",
-        )
     if stream.format not in _FORMATS:
         yield superfluous_option(name, ("format",), f"the files of table `{name}` are parquet, not {stream.format}")
     if stream.folder_columns:

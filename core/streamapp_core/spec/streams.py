@@ -275,8 +275,8 @@ class StreamSpec(SpecModel):
     starting_version: Annotated[
         Annotated[int, Field(ge=0, le=9_007_199_254_740_991)] | None,
         Field(
-            description="Of a table that is read: the first version whose rows are read; default: the table as it is "
-            "when it is first seen."
+            description="Of a table that is read: the first version whose rows are read, of Iceberg a snapshot's "
+            "sequence number; default: the table as it is when it is first seen."
         ),
     ] = None
     csv: CsvOptions = CsvOptions()

@@ -3,7 +3,7 @@
 from streamapp_systems.folder.admin import FolderAdmin
 from streamapp_systems.folder.consumer import FolderConsumer
 from streamapp_systems.folder.growing_files import OpenStreams
-from streamapp_systems.folder.growing_folder import GrowingFolder, growing_folders
+from streamapp_systems.folder.growing_folder import GrowingFolder, growing_folders, journals_of
 from streamapp_systems.folder.growing_table import GrowingTable, growing_tables
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "OpenStreams",
     "growing_folders",
     "growing_tables",
+    "journals_of",
 ]

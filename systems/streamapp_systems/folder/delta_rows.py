@@ -9,15 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamapp_core.schema import DataType, Schema, SchemaError, parse_type
-from streamapp_systems.arrow_types import arrow_type
-from streamapp_systems.file.file_chunks import Chunk, UnreadableRow, type_name
-from streamapp_systems.file.parquet_format import ParquetFormat, check_type, opened_parquet
+from streamapp_systems.file.file_chunks import Chunk, type_name
+from streamapp_systems.file.parquet_format import ParquetFormat, opened_parquet
 from streamapp_systems.file.text_values import parse_text
+from streamapp_systems.folder.column_types import type_mismatches
 from streamapp_systems.folder.delta_log import TableMetadata
+from streamapp_systems.folder.filled_columns import read_filled
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamSystemError
-
-_BATCH_ROWS = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +33,13 @@ class DeltaRows:
         """See `FileFormat.read`. A column that the file lacks is null: the table got it later."""
         found = pq.read_schema(opened_parquet(path)).names
         _check_case(path, schema.names, (*found, *self.values))
-        stored = pa.schema([column for column in schema if column.name in found and column.name not in self.values])
+        stored = [name for name in schema.names if name in found and name not in self.values]
         constants = {
             column.name: _value(path, column, self.values.get(column.name))
             for column in schema
-            if column.name not in stored.names
+            if column.name not in stored
         }
-        for chunk in self._stored(path, stored, start):
-            if isinstance(chunk, UnreadableRow):
-                yield chunk
-                continue
-            rows = chunk.num_rows
-            arrays = [
-                pa.repeat(constants[name], rows) if name in constants else chunk.column(name) for name in schema.names
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-    def _stored(self, path: Place, stored: pa.Schema, start: int) -> Iterator[Chunk]:
-        if stored.names:
-            yield from ParquetFormat().read(path, stored, start)
-            return
-        count = self.count(path)
-        for first in range(start, count, _BATCH_ROWS):
-            rows = min(_BATCH_ROWS, count - first)
-            yield pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+        return read_filled(path, schema, start, {name: name for name in stored}, constants)
 
 
 def _check_case(path: Place, columns: Sequence[str], found: Collection[str]) -> None:
@@ -102,30 +84,8 @@ def table_mismatches(schema: Schema, table: TableMetadata) -> Iterator[str]:
     Raises:
         StreamSystemError: the table's schema is not as Delta's are.
     """
-    found = _written_types(table)
-    for column in schema.columns:
-        if column.name not in found:
-            near = next((name for name in found if name.lower() == column.name.lower()), None)
-            hint = f"it is written `{near}` there" if near else f"it has {', '.join(f'`{name}`' for name in found)}"
-            yield f"the table has no column `{column.name}`: {hint}"
-            continue
-        try:
-            text = _type_text(found[column.name])
-            fits = text == str(column.type) or _fits(arrow_type(parse_type(text)), arrow_type(column.type))
-        except (KeyError, TypeError, SchemaError):
-            yield f"column `{column.name}` is {found[column.name]} in the table, which is not read: leave it out"
-            continue
-        if not fits:
-            yield f"column `{column.name}` is {text} in the table, not {column.type}"
-
-
-def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Return whether values of a type are read as those of another one: numbers of other widths, and nested ones."""
-    if pa.types.is_nested(wanted):
-        return check_type(found, wanted)
-    if pa.types.is_integer(found):
-        return bool(pa.types.is_integer(wanted) or pa.types.is_decimal(wanted))
-    return any(bool(same(found) and same(wanted)) for same in (pa.types.is_floating, pa.types.is_decimal))
+    types = dict(table_columns(table))
+    return type_mismatches(schema, {name: (types[name], str(found)) for name, found in _written_types(table).items()})
 
 
 def _type_text(found: Any) -> str:  # noqa: ANN401 - a type in Delta's JSON: a text, or an object

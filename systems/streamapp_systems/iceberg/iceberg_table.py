@@ -5,7 +5,7 @@ snapshots go when these expire. Commits name the snapshot that they follow, so t
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ from streamapp_systems.file.text_values import parse_text
 from streamapp_systems.iceberg.iceberg_layout import layout_mismatches, partition_names
 from streamapp_systems.iceberg.iceberg_types import arrow_columns, stored_field
 from streamapp_systems.iceberg.locations import location_of, place_of
-from streamapp_systems.iceberg.sql_catalog import CatalogDatabase, CommitRefusedError
+from streamapp_systems.iceberg.sql_catalog import CatalogDatabase, CommitRefusedError, OneTryCatalog
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.tables import TableFile
@@ -40,8 +40,8 @@ class IcebergVersion:
 
     def __init__(self, database: CatalogDatabase, table: Table) -> None:
         """Take a table as the library has loaded it."""
+        self.table = table
         self._database = database
-        self._table = table
         self._metadata = table.metadata
         self._location = self._metadata.properties.get(_DATA_PATH) or f"{self._metadata.location.rstrip('/')}/data"
 
@@ -86,7 +86,7 @@ class IcebergVersion:
 
     def count_rows(self) -> int:
         """See `TableVersion.count_rows`."""
-        snapshot = self._table.current_snapshot()
+        snapshot = self.table.current_snapshot()
         summary = None if snapshot is None else snapshot.summary
         return 0 if summary is None else int(summary.get("total-records") or 0)
 
@@ -100,11 +100,11 @@ class IcebergVersion:
         The answer of a catalog may be lost after it has committed, and a request that is sent again then is refused: so
         whatever it says, the snapshot is looked for.
         """
-        what = f"table {'.'.join(self._table.name())} can't be written"
+        what = f"table {'.'.join(self.table.name())} can't be written"
         snapshot = None
         try:
             with self._database.explained(what):
-                transaction = self._table.transaction()
+                transaction = self.table.transaction()
                 transaction.set_properties({f"{_MARK}{name}": str(number) for name, number in sorted(marks.items())})
                 with transaction.update_snapshot().fast_append() as producer:
                     for file in files:
@@ -124,7 +124,7 @@ class IcebergVersion:
     def _has_committed(self, snapshot: int | None) -> bool:
         if snapshot is None:
             return False
-        version = IcebergTable(self._database, ".".join(self._table.name())).load()
+        version = IcebergTable(self._database, ".".join(self.table.name())).load()
         return version is not None and version.has_snapshot(snapshot)
 
     def _data_file(self, file: TableFile) -> DataFile:
@@ -157,17 +157,26 @@ class IcebergTable:
         """Look at nothing yet."""
         self._database = database
         self._name = tuple(name.split("."))
+        self._catalog: OneTryCatalog | None = None
+        self._loaded: IcebergVersion | None = None
+
+    def explained(self, what: str) -> AbstractContextManager[None]:
+        """Turn what the library raises in the block into messages; see `CatalogDatabase.explained`."""
+        return self._database.explained(what)
 
     def load(self) -> IcebergVersion | None:
         """See `OutputTable.load`."""
-        catalog = self._database.open()
-        if catalog is None:
+        self._catalog = self._catalog or self._database.open()
+        if self._catalog is None:
             return None
-        with self._database.explained(f"table {'.'.join(self._name)} can't be read"):
+        with self.explained(f"table {'.'.join(self._name)} can't be read"):
             try:
-                return IcebergVersion(self._database, catalog.load_table(self._name))
+                location = self._catalog.metadata_location(self._name)
+                if self._loaded is None or self._loaded.table.metadata_location != location:
+                    self._loaded = IcebergVersion(self._database, self._catalog.load_table(self._name))
             except NoSuchTableError:
                 return None
+        return self._loaded
 
     def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> IcebergVersion:
         """See `OutputTable.create`."""
@@ -175,7 +184,7 @@ class IcebergTable:
         assert catalog is not None
         names = {name.lower(): name for name in columns.names}
         place = self._database.root / "/".join(self._name)
-        with self._database.explained(f"table {'.'.join(self._name)} can't be created"):
+        with self.explained(f"table {'.'.join(self._name)} can't be created"):
             with suppress(NamespaceAlreadyExistsError, IntegrityError):
                 catalog.create_namespace(self._name[:-1])
             with (

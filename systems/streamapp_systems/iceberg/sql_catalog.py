@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from pyiceberg.catalog import MetastoreCatalog
-from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.io import FileIO
 from pyiceberg.table import CommitTableResponse, Table
 from pyiceberg.table.update import TableRequirement, TableUpdate
-from pyiceberg.typedef import EMPTY_DICT, Properties
-from sqlalchemy import URL, create_engine, inspect, make_url
+from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
+from sqlalchemy import URL, create_engine, inspect, make_url, select
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
 from streamapp_core.spec.systems import IcebergCatalog
@@ -54,7 +55,7 @@ class CatalogDatabase:
         """The catalog, for messages."""
         return f"catalog {self.name} of {self.url.set(drivername=self.url.get_backend_name()).render_as_string()}"
 
-    def open(self, *, create: bool = False) -> SqlCatalog | None:
+    def open(self, *, create: bool = False) -> "OneTryCatalog | None":
         """Open the catalog; None if the database has none, unless it is to `create` one.
 
         Raises:
@@ -66,7 +67,7 @@ class CatalogDatabase:
                 return None
             file.parent.mkdir(parents=True, exist_ok=True)
         with self.explained("the catalog can't be opened"):
-            catalog = _OneTryCatalog(self)
+            catalog = OneTryCatalog(self)
             if create:
                 try:
                     catalog.create_tables()
@@ -129,7 +130,7 @@ def catalog_database(catalog: IcebergCatalog, folder: Path, root: Place, secrets
     return CatalogDatabase(name=catalog.name, url=url, root=root)
 
 
-class _OneTryCatalog(SqlCatalog):
+class OneTryCatalog(SqlCatalog):
     """A catalog that reads files as we do, and tries a commit once."""
 
     def __init__(self, database: CatalogDatabase) -> None:
@@ -144,6 +145,17 @@ class _OneTryCatalog(SqlCatalog):
         """Look which columns the database has: writers may not have those of views."""
         columns = {column["name"] for column in inspect(self.engine).get_columns(_TABLES)}
         self._schema_version = "v1" if "iceberg_type" in columns else "v0"
+
+    def metadata_location(self, name: Identifier) -> str | None:
+        """Return where the metadata of a table is: another place for each version; None if there is no table."""
+        with Session(self.engine) as session:
+            return session.scalar(
+                select(IcebergTables.metadata_location).where(
+                    IcebergTables.catalog_name == self.name,
+                    IcebergTables.table_namespace == ".".join(name[:-1]),
+                    IcebergTables.table_name == name[-1],
+                )
+            )
 
     def commit_table(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]

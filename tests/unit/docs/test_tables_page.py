@@ -69,6 +69,33 @@ def test_the_example_follows_tables_of_delta(tmp_path):
     apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == second)
 
 
+def test_the_same_app_follows_tables_of_iceberg(tmp_path):
+    document = example("lake.yaml")
+    document["spec"]["job"] = {"commitInterval": "100ms"}
+    document["spec"]["systems"]["lake"] = {"iceberg": {"catalog": {"uri": "sqlite:///catalog.db"}, "path": "warehouse"}}
+    document["spec"]["streams"]["orders"]["name"] = "sales.orders"
+    document["spec"]["streams"]["shops"]["name"] = "sales.shops"
+    catalog = iceberg_outputs.library_catalog(tmp_path)
+    catalog.create_namespace("sales")
+
+    def append(name, rows):
+        catalog.create_table_if_not_exists(name, rows.schema).append(rows)
+
+    def order(*rows):
+        days = pa.array([datetime.date(2024, 5, 1)] * len(rows))
+        shops, amounts = [row[0] for row in rows], pa.array([row[1] for row in rows], pa.int32())
+        append("sales.orders", pa.table({"shop": shops, "amount": amounts, "day": days}))
+
+    append("sales.shops", pa.table({"shop": ["a"], "city": ["oslo"]}))
+    order(("a", 1), ("b", 2))
+    day = "2024-05-01"
+    first = [("a", "oslo", "1", day), ("b", "", "2", day)]
+    apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == first)
+    order(("a", 3))
+    second = [first[0], ("a", "oslo", "3", day), first[1]]
+    apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == second)
+
+
 def read_delta(folder):
     table = folder / "lake" / "sales" / "archived"
     return DeltaTable(table).to_pyarrow_table() if DeltaTable.is_deltatable(str(table)) else None

@@ -109,7 +109,7 @@ def test_a_commit_whose_answer_is_lost_is_found_in_the_table(tmp_path: Path, mon
     output = table.opened(1)
     output.write("out", rows(1))
     parts = output.stage()
-    catalog = sql_catalog._OneTryCatalog
+    catalog = sql_catalog.OneTryCatalog
     commit, lost = catalog.commit_table, []
 
     def losing(*given):
