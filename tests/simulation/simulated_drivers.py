@@ -205,6 +205,7 @@ class KubernetesLauncher:
                 handles=handles,
                 outages=outages,
                 waits=OutageWaits(outages, health, context, TIMEOUTS),
+                binding_seconds=1.0,
             ).run()
 
 

@@ -50,6 +50,7 @@ class LaunchedApp:
         self.store = ConfigMapMetadataStore(self.api, namespace, "app", owners=())
         self.warnings = []
         self.make_host = ThreadHost
+        self.binding_seconds = 0.0
         self._namespace = namespace
         self.health = DriverHealth(lambda: 0.0)
         self._of = document, counts, processors
@@ -96,6 +97,14 @@ class LaunchedApp:
             return self._ended.result(60)
         finally:
             self._threads.shutdown()
+
+    def bind(self, processor):
+        """Write the next job model, in which a processor has an executor of its own, as the operator does."""
+        stored = read_job_model(self.store)
+        processors = {**stored.model.processors}
+        processors[processor] = processors[processor].model_copy(update={"executor": f"e{processor}"})
+        model = stored.model.model_copy(update={"processors": processors, "version": stored.model.version + 1})
+        write_job_model(self.store, model, epoch=self._epoch, expected=stored.pointer_version)
 
     def lose_processor(self):
         """Have processor 0 lose its transactional id: it fails at its next commit."""
@@ -145,6 +154,7 @@ class LaunchedApp:
                 handles=handles,
                 outages=outages,
                 waits=waits,
+                binding_seconds=self.binding_seconds,
             ).run()
 
     def _reporter(self):

@@ -2,7 +2,8 @@
 
 All stand on one pile of layers, so that a node holds each of them once:
 
-    Debian, Python | the operator's packages | Java | what the runtime adds, Spark above all | StreamApp's code
+    Debian, Python | the operator's packages | Java | what the runtime adds, Spark above all | archives of its classes
+        | StreamApp's code
     Debian, Python | the operator's packages | StreamApp's code
     Debian, Python | the operator's packages | Java | Kafka's jars
 
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from tools.cluster.cached import kept, key_of
 from tools.images.archive import Image, Layer, write_archive
+from tools.images.class_archives import ARCHIVES, class_archives_key, class_archives_layer
 from tools.images.debian import USER, debian_key, debian_layers
 from tools.images.layers import read_layer, tree_state, write_layer
 from tools.images.packages import HOME, SITE_PACKAGES, package_layers, packages_key
@@ -34,7 +36,11 @@ _PYTHON = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONPATH": "/app",
 }
-_SPARK = {"SPARK_HOME": f"/{SITE_PACKAGES}/pyspark", "PYSPARK_PYTHON": f"/{HOME}/bin/python"}
+_SPARK = {
+    "SPARK_HOME": f"/{SITE_PACKAGES}/pyspark",
+    "PYSPARK_PYTHON": f"/{HOME}/bin/python",
+    "STREAMAPP_CLASS_ARCHIVES": f"/{ARCHIVES}",
+}
 _TINI = ("/usr/bin/tini", "--")
 
 
@@ -59,7 +65,7 @@ class AppBase:
 
 def app_base_key() -> str:
     """Return the key of the base without making it."""
-    return key_of(debian_key(), packages_key(), POM)
+    return key_of(debian_key(), packages_key(), class_archives_key(), POM)
 
 
 def app_base(cache: Path) -> AppBase:
@@ -72,6 +78,8 @@ def app_base(cache: Path) -> AppBase:
     system, java = debian_layers(cache)
     operator, spark = package_layers(cache)
     below_java = (system, operator)
+    spark_layers = (*below_java, java, spark)
+    runtime = (*spark_layers, class_archives_layer(cache, spark_layers))
     kafka = Image(
         name=KAFKA,
         layers=(*below_java, java, _kafka_layer(cache)),
@@ -79,7 +87,7 @@ def app_base(cache: Path) -> AppBase:
         environment=_SYSTEM,
         user=f"{USER}:{USER}",
     )
-    return AppBase(key=app_base_key(), operator=below_java, runtime=(*below_java, java, spark), kafka=kafka)
+    return AppBase(key=app_base_key(), operator=below_java, runtime=runtime, kafka=kafka)
 
 
 def operator_image(base: AppBase, code: Layer, labels: dict[str, str]) -> Image:

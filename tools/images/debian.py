@@ -65,10 +65,10 @@ def debian_tree(tree: Path, packages: Sequence[str]) -> None:
 def in_tree(tree: Path, command: Sequence[str]) -> str:
     """Run a command with a tree as its root, and give what it prints.
 
-    /proc is mounted for the command alone; it and all processes it has started end with the command.
+    /proc and /dev are mounted for the command alone; it and all processes it has started end with the command.
     """
     shutil.copy("/etc/resolv.conf", tree / "etc/resolv.conf")
-    script = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
+    script = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
     environment = ["env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
     own = ["--mount", "--pid", "--fork", "--kill-child"]
     return run(["unshare", *own, "/bin/sh", "-c", script, tree, *environment, *command])

@@ -84,7 +84,7 @@ class DriverSpec(SpecModel):
 class RestartPolicy(SpecModel):
     """The backoff before a driver that dies again is restarted: each `factor` times longer, from `backoff` to `max`."""
 
-    backoff: Duration = "5s"  # type: ignore[assignment]
+    backoff: Duration = "1s"  # type: ignore[assignment]
     factor: Annotated[
         int, Field(ge=1, le=10, description="How many times longer each backoff is than the one before.")
     ] = 2

@@ -57,7 +57,7 @@ def place(
     """Bind `wanted` processors to executors.
 
     With too few executors nothing moves until the timeout; then the other processors take over the tasks of those
-    without one.
+    without one. As long as none runs there are no others, and the timeout has not begun.
 
     Args:
         model: the active job model, with the newest locations of its tasks.
@@ -71,9 +71,11 @@ def place(
     if len(executors) >= wanted:
         return Placement(bindings=bind(model, executors, processors))
     since = missing_since or now
-    if now < since + timeout:
-        unmoved = {id_: binding for id_, binding in model.processors.items() if id_ in processors}
-        return Placement(bindings=unmoved or model.processors, missing_since=since, wake_at=since + timeout)
+    if not executors or now < since + timeout:
+        unmoved = {id_: binding for id_, binding in model.processors.items() if id_ in processors} or model.processors
+        if not executors:
+            return Placement(bindings=unmoved)
+        return Placement(bindings=unmoved, missing_since=since, wake_at=since + timeout)
     return Placement(bindings=bind(model, executors, processors) or model.processors, missing_since=since)
 
 

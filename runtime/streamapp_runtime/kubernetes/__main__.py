@@ -36,6 +36,8 @@ from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 
 _FAILED_EXIT_CODE = 1
+_BINDING_SECONDS = 30.0
+"""Most executors are there by then; it is no harm to start processors whose executors are not."""
 _START, _HOST_START = "the start of the driver", "the start of Spark"
 _TERMINATION_LOG = Path("/dev/termination-log")
 """The kubelet shows what is written there as the reason of the pod's end, in place of the end of its log."""
@@ -46,6 +48,7 @@ _log = structlog.get_logger("streamapp.driver")
 def main() -> int:
     """Run one epoch of an app, and return the exit code of its end."""
     structlog.configure(processors=[structlog.processors.TimeStamper("iso"), structlog.processors.JSONRenderer()])
+    _log.info("begun")
     draining = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: draining.set())
     try:
@@ -81,8 +84,11 @@ def _drive(environment: DriverEnvironment, api: KubernetesApi, draining: threadi
         return ProgressReporter(store, follower.read_launched().launch.run_id, environment.epoch, now)
 
     def make_host(channel: DriverChannel, app: StreamApp, launch: Launch) -> KubernetesHost:
+        _log.info("Spark starts")
         secret = waits.call(_HOST_START, lambda: _create_secret(api, environment, pod))
-        return KubernetesHost(channel, app, environment, launch, secret)
+        host = KubernetesHost(channel, app, environment, launch, secret)
+        _log.info("Spark has started")
+        return host
 
     launched = LaunchedEpoch(
         store=store,
@@ -97,6 +103,7 @@ def _drive(environment: DriverEnvironment, api: KubernetesApi, draining: threadi
         handles=handles,
         outages=outages,
         waits=waits,
+        binding_seconds=_BINDING_SECONDS,
     )
     launched.run()
     return names.STOPPED_EXIT_CODE

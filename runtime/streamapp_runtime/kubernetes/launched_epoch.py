@@ -3,7 +3,7 @@
 import threading
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from streamapp_core.metadata_store import MetadataStore
 from streamapp_core.naming import run_state_path
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.driver.driver_loop import DriverLoop, Epoch
+from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.run_authority import RunAuthority
 from streamapp_runtime.driver.run_steps import complete_run
@@ -32,13 +33,13 @@ from streamapp_runtime.kubernetes.driver_loop_adapters import (
     KubernetesProgressListener,
 )
 from streamapp_runtime.kubernetes.epoch_start import start_epoch
-from streamapp_runtime.kubernetes.job_model_follower import JobModelFollower, plan_launched
+from streamapp_runtime.kubernetes.job_model_follower import JobModelFollower, LaunchedApp, plan_launched
 from streamapp_runtime.kubernetes.outage_waits import OutageWaits
 from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
 from streamapp_runtime.processor.driver_channel import DriverChannel
 
 _START, _END = "the start of the driver", "the end of the driver"
-_WAIT_SECONDS = 0.5
+_WAIT_SECONDS = 0.25
 _STOP_SECONDS = 15.0
 TIMEOUTS = Timeouts(start=900.0)
 """An executor may take long to come up: nodes are started for it, images are pulled."""
@@ -61,7 +62,8 @@ class LaunchedEpoch:
     """The documents and pages of a driver, and what it runs on.
 
     The state of all runs is below `state_folder`. `draining` is set when the driver is to stop after a
-    last commit. `handles` closes the host after the end was reported. `waits` are for the start and the end; in between
+    last commit. `handles` closes the host after the end was reported. Processors start once all have an executor, but
+    `binding_seconds` after the host at the latest. `waits` are for the start and the end; in between
     the app runs without the API server, whose `outages` are shown.
     """
 
@@ -77,6 +79,7 @@ class LaunchedEpoch:
     handles: ExitStack
     outages: ApiServerOutages
     waits: OutageWaits
+    binding_seconds: float
 
     def run(self) -> bool:
         """Run the launched app and report its end; return whether its inputs have ended: if not, it was drained.
@@ -131,6 +134,10 @@ class LaunchedEpoch:
             self.reporter, self.lease, self.health, outages=self.outages, threads=threads, clock=clock
         )
         host = self.waits.wait(starting)
+        bound = self._await_bindings(launched, run)
+        if bound is not run:
+            self.waits.call(_START, lambda: authority.activate_job_model(bound))
+            epoch = replace(epoch, run=bound)
         job_models = FollowedJobModels(
             launched, self.follower, host, outages=self.outages, threads=threads, clock=clock
         )
@@ -147,6 +154,19 @@ class LaunchedEpoch:
         self.waits.call(_END, lambda: complete_run(completed, run, self.store, self.context, TIMEOUTS))
         return True
 
+    def _await_bindings(self, launched: LaunchedApp, run: PlannedRun) -> PlannedRun:
+        """Wait until the Kubernetes operator has bound all processors to executors, and return the run with these.
+
+        Processors that were started before would be replaced at once.
+        """
+        clock = self.context.clock.monotonic
+        until = clock() + self.binding_seconds
+        while not _are_bound(run.model) and clock() < until and not self.draining.wait(_WAIT_SECONDS):
+            self.health.turn(None, ready=False)
+            model = self._newer_model()
+            run = run if model is None else plan_launched(launched, model)
+        return run
+
     def _close_host(self, starting: Future[ExecutorHost]) -> None:
         """Close the host that was started, if it has started."""
         self.context.threads.wait([starting], None)
@@ -155,10 +175,23 @@ class LaunchedEpoch:
 
     def _first_model(self) -> JobModel | None:
         """Wait for the job model of this epoch, which is written right after the pod is created; None: stop instead."""
-        while not self.draining.wait(_WAIT_SECONDS):
+        while not self.draining.is_set():
             self.health.turn(None, ready=False)
-            self.waits.call(_START, self.follower.read_launched)
-            model = self.waits.call(_START, self.follower.newer_model)
+            model = self._newer_model()
             if model is not None:
                 return model
+            self.draining.wait(_WAIT_SECONDS)
         return None
+
+    def _newer_model(self) -> JobModel | None:
+        """Return the job model if there is a newer one.
+
+        Raises:
+            EpochOutdatedError: another epoch is active.
+        """
+        self.waits.call(_START, self.follower.read_launched)
+        return self.waits.call(_START, self.follower.newer_model)
+
+
+def _are_bound(model: JobModel) -> bool:
+    return all(processor.executor is not None for processor in model.processors.values())

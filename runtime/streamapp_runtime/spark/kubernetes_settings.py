@@ -29,6 +29,7 @@ _FIXED_SETTINGS = {
     "spark.python.daemon.module": WORKER_DAEMON,
     "spark.python.task.killTimeout": "500ms",
     "spark.python.worker.reuse": "false",
+    "spark.scheduler.minRegisteredResourcesRatio": "0",  # processors wait for their executors, Spark need not
     "spark.speculation": "false",
     "spark.task.maxFailures": "1",
     "spark.ui.showConsoleProgress": "false",
@@ -82,7 +83,21 @@ def kubernetes_settings(
     )
     if spec.image_pull_policy is not None:
         settings["spark.kubernetes.container.image.pullPolicy"] = spec.image_pull_policy.value
-    return settings | _claims(app)
+    return settings | _archived_classes(environment, settings["spark.driver.extraJavaOptions"]) | _claims(app)
+
+
+def _archived_classes(environment: DriverEnvironment, java: str) -> dict[str, str]:
+    """Return the settings with which the driver's JVM loads archived classes: the jars they are of must come first.
+
+    Executors do so by the image's entrypoint.
+    """
+    archives = environment.class_archives
+    if archives is None:
+        return {}
+    return {
+        "spark.driver.extraClassPath": str(archives / "spark.jar"),
+        "spark.driver.extraJavaOptions": f"{java} -XX:SharedArchiveFile={archives / 'driver.jsa'}",
+    }
 
 
 def _claims(app: StreamApp) -> dict[str, str]:

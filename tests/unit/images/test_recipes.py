@@ -77,7 +77,8 @@ def test_the_entrypoint_runs_its_arguments():
     assert done.stdout == "a b c\n"
 
 
-def test_the_entrypoint_starts_an_executor_as_spark_describes_it(tmp_path):
+@pytest.mark.parametrize("archives", [None, "/classes"])
+def test_the_entrypoint_starts_an_executor_as_spark_describes_it(tmp_path, archives):
     java = tmp_path / "java"
     java.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     java.chmod(0o755)
@@ -91,6 +92,7 @@ def test_the_entrypoint_starts_an_executor_as_spark_describes_it(tmp_path):
         "podName": "SPARK_EXECUTOR_POD_NAME",
     }
     options = ["-Done=1 2", "-Dtwo=*", *(f"-Dn{number}" for number in range(9))]
+    archived = [] if archives is None else [f"-XX:SharedArchiveFile={archives}/executor.jsa"]
     environment = {
         "PATH": f"{tmp_path}:/usr/bin:/bin",
         "SPARK_HOME": "/spark",
@@ -98,12 +100,16 @@ def test_the_entrypoint_starts_an_executor_as_spark_describes_it(tmp_path):
         "SPARK_EXECUTOR_MEMORY": "512m",
         **{variable: name for name, variable in names.items()},
         **{f"SPARK_JAVA_OPT_{number}": option for number, option in enumerate(options)},
+        **({} if archives is None else {"STREAMAPP_CLASS_ARCHIVES": archives}),
     }
     done = subprocess.run([ENTRYPOINT, "executor"], env=environment, capture_output=True, text=True, check=True)
     given = done.stdout.splitlines()
-    assert given[: len(options)] == options
-    rest = given[len(options) :]
+    assert given[: len(options) + len(archived)] == options + archived
+    rest = given[len(options) + len(archived) :]
     assert rest[:2] == ["-Xms512m", "-Xmx512m"]
-    assert rest[2:4] == ["-cp", "/conf:/spark/jars/*"]
+    assert rest[2:4] == [
+        "-cp",
+        "/conf:/spark/jars/*" if archives is None else f"{archives}/spark.jar:/conf:/spark/jars/*",
+    ]
     assert rest[4].endswith("KubernetesExecutorBackend")
     assert rest[5:] == [word for name in names for word in (f"--{name}", name)]

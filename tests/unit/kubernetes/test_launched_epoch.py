@@ -7,7 +7,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import RuntimeFailure, Superseded
 from support import side_input_files
 from support.hashed_keys import partition_of
-from support.launched_apps import LaunchedApp
+from support.launched_apps import LaunchedApp, ThreadHost
 from support.waiting import eventually
 
 COUNTS = {"visits": 2, "customers": 2, "out": 2}
@@ -103,3 +103,37 @@ def test_a_failure_beside_a_successor_is_not_one_of_the_app(tmp_path, superseded
         assert eventually(lambda: app.failed)
     assert type(raised.value) is error
     assert app.progress.phase is phase
+
+
+def test_processors_start_once_all_have_an_executor(tmp_path):
+    document = side_input_files.app()
+    side_input_files.write(tmp_path, {"ann": "Oslo"}, {"bob": "Rome"})
+    app = LaunchedApp(tmp_path, document, COUNTS, processors=2)
+    app.binding_seconds = 600.0
+    hosts, started = [], []
+
+    class Host(ThreadHost):
+        def start(self, config):
+            started.append(config.incarnation.version)
+            return super().start(config)
+
+    def make_host(channel):
+        hosts.append(Host(channel))
+        return hosts[-1]
+
+    app.make_host = make_host
+    with app:
+        assert eventually(lambda: hosts)
+        app.bind("0")
+        app.bind("1")
+        assert eventually(lambda: app.health.ready)
+    assert started == [3, 3]
+
+
+def test_a_driver_that_waits_for_executors_can_be_drained(tmp_path):
+    app = LaunchedApp(tmp_path, side_input_files.app(), COUNTS)
+    side_input_files.write(tmp_path, {"ann": "Oslo"}, {"bob": "Rome"})
+    app.binding_seconds = 600.0
+    with app:
+        assert eventually(lambda: app.progress)
+    assert app.progress.phase is DriverPhase.DRAINED

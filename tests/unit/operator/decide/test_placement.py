@@ -10,6 +10,7 @@ from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.job_model.job_model import ProcessorModel
 from streamapp_core.spec.processors import Location, LocationBy
 from streamapp_operator.decide.placement import (
+    Placement,
     bind,
     fill,
     find_homes,
@@ -231,9 +232,10 @@ class TestPlace:
         assert placement.bindings == bound(p1="2b")
         assert (placement.missing_since, placement.wake_at) == (NOW, None)
 
-    def test_after_the_timeout_without_any_executor_nothing_moves(self):
-        placement = self.place(self.MODEL, {}, now=NOW + TIMEOUT, missing_since=NOW)
-        assert placement.bindings == self.MODEL.processors
+    @pytest.mark.parametrize("model, expected", [(unbound_model(), NOTHING), (MODEL, bound(p0="1a", p1="2b"))])
+    def test_the_time_does_not_run_while_there_is_no_executor_at_all(self, model, expected):
+        placement = self.place(model, {}, now=NOW + TIMEOUT, missing_since=NOW)
+        assert placement == Placement(bindings=expected)
 
     def test_fewer_processors_go_at_once(self):
         assert self.place(self.MODEL, self.BOTH, 1).bindings == bound(p0="1a")

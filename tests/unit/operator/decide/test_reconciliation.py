@@ -134,7 +134,7 @@ def test_actions_come_in_the_order_in_which_a_crash_between_them_does_no_harm(ob
 @pytest.mark.parametrize(
     "observed, wake_at",
     [
-        (observe_running(**PRESENT), NOW + 30 * SECOND),
+        (observe_running(pods=(driver(), EXECUTORS[0]), **PRESENT), NOW + 30 * SECOND),
         (observe_running(pods=(driver(), *EXECUTORS), **PRESENT), None),
         (observe_running(pods=(driver(deleting_at=NOW),), **PRESENT), NOW + 20 * SECOND),
         (observe_running(app=EDITED, **PRESENT), None),

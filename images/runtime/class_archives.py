@@ -1,0 +1,193 @@
+"""Archives the classes that Spark's JVMs load at their start, so that drivers and executors start in half of the time.
+
+Run it once, while an image is built, with the folder that gets the archives. It starts Spark as on Kubernetes, against
+an API server of its own that runs each executor as a process. A JVM takes an archive only with the same Java and the
+same jars first on its class path: those of `spark.jar`, which names them all.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pyspark
+from pyspark import SparkConf, SparkContext
+
+_HERE = "127.0.0.1"
+_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xlog:cds=error"
+_SECONDS = 120
+_WEBSOCKET = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+_MANIFEST_LINE = 70
+
+
+def main() -> None:
+    """Write `spark.jar`, `driver.jsa` and `executor.jsa`."""
+    into = Path(sys.argv[1])
+    into.mkdir(parents=True, exist_ok=True)
+    jar = into / "spark.jar"
+    _write_jar(jar, sorted(Path(pyspark.__path__[0], "jars").glob("*.jar")))
+    os.environ |= {"SPARK_LOCAL_IP": _HERE, "PYSPARK_PYTHON": sys.executable}
+    with tempfile.TemporaryDirectory() as work:
+        executors = _Executors(jar, into / "executor.jsa", Path(work, "secret"))
+        server = ThreadingHTTPServer((_HERE, 0), _api_server(executors))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        _run_driver(f"k8s://http://{_HERE}:{server.server_port}", jar, into / "driver.jsa", executors.secret)
+        executors.wait()
+    lacking = [name for name in ("driver.jsa", "executor.jsa") if not (into / name).is_file()]
+    if lacking:
+        sys.exit(f"Java has not written {', '.join(lacking)}")
+
+
+def _write_jar(jar: Path, named: list[Path]) -> None:
+    """Write a jar that holds nothing but the names of others: a class path whose order is the same everywhere.
+
+    For archives, the JVM knows relative names only.
+    """
+    text = "Class-Path: " + " ".join(os.path.relpath(path, jar.parent) for path in named)
+    lines = [text[at : at + _MANIFEST_LINE] for at in range(0, len(text), _MANIFEST_LINE)]
+    with zipfile.ZipFile(jar, "w") as file:
+        entry = zipfile.ZipInfo("META-INF/MANIFEST.MF")  # of 1980, as all entries without a time are
+        file.writestr(entry, "Manifest-Version: 1.0\r\n" + "\r\n ".join(lines) + "\r\n\r\n")
+    os.utime(jar, (0, 0))  # the JVM compares it, and layers may keep no other
+
+
+def _run_driver(master: str, jar: Path, archive: Path, secret: Path) -> None:
+    """Run a job on an executor, and end the driver's JVM, which then writes its archive."""
+    secret.write_text(secrets.token_urlsafe(48))
+    settings = {
+        "spark.master": master,
+        "spark.app.name": "classes",
+        "spark.authenticate": "true",
+        "spark.authenticate.secret.driver.file": str(secret),
+        "spark.authenticate.secret.executor.file": os.devnull,
+        "spark.driver.bindAddress": _HERE,
+        "spark.driver.extraClassPath": str(jar),
+        "spark.driver.extraJavaOptions": f"{_JAVA} -XX:ArchiveClassesAtExit={archive}",
+        "spark.driver.host": _HERE,
+        "spark.driver.memory": "480m",
+        "spark.executor.cores": "1",
+        "spark.executor.instances": "1",
+        "spark.executor.memory": "480m",
+        "spark.kubernetes.allocation.batch.delay": "200ms",
+        "spark.kubernetes.container.image": "none",
+        "spark.network.crypto.authEngineVersion": "2",
+        "spark.network.crypto.cipher": "AES/GCM/NoPadding",
+        "spark.network.crypto.enabled": "true",
+        "spark.ui.enabled": "false",
+    }
+    context = SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())))
+    jvm = context._gateway  # noqa: SLF001 - to wait for its end
+    assert context.parallelize([1], 1).map(str).collect() == ["1"]
+    context.stop()
+    jvm.shutdown()
+    jvm.proc.stdin.close()
+    jvm.proc.wait(_SECONDS)
+
+
+class _Executors:
+    """The executors that Spark asks for, as processes of this machine."""
+
+    def __init__(self, jar: Path, archive: Path, secret: Path) -> None:
+        self._jar = jar
+        self._archive = archive
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.secret = secret
+
+    def start(self, pod: dict) -> None:
+        """Start the executor of a pod."""
+        (container,) = pod["spec"]["containers"]
+        environment = {item["name"]: item.get("value", _HERE) for item in container["env"]}
+        environment |= {"SPARK_EXECUTOR_POD_NAME": pod["metadata"]["name"], "_SPARK_AUTH_SECRET": base64.b64encode(self.secret.read_bytes()).decode()}
+        java = ["java", *_JAVA.split(), f"-XX:ArchiveClassesAtExit={self._archive}", "-cp", str(self._jar)]
+        names = {"driver-url": "DRIVER_URL", "executor-id": "EXECUTOR_ID", "cores": "EXECUTOR_CORES"}
+        names |= {"app-id": "APPLICATION_ID", "hostname": "EXECUTOR_POD_IP", "podName": "EXECUTOR_POD_NAME"}
+        names |= {"resourceProfileId": "RESOURCE_PROFILE_ID"}
+        options = [text for name, of in names.items() for text in (f"--{name}", environment[f"SPARK_{of}"])]
+        backend = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
+        opts = [value for name, value in sorted(environment.items()) if name.startswith("SPARK_JAVA_OPT_")]
+        self._processes.append(
+            subprocess.Popen([*java, *opts, "-Xmx480m", backend, *options], env={**os.environ, **environment})
+        )
+
+    def wait(self) -> None:
+        """Wait until they have ended."""
+        for process in self._processes:
+            process.wait(_SECONDS)
+
+
+def _api_server(executors: _Executors) -> type[BaseHTTPRequestHandler]:
+    """Return the handler of an API server: pods that are created run until its end, and watches are told of them."""
+    pods: list[dict] = []
+    created = threading.Condition()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            if "watch=true" in self.path:
+                self._watch()
+            plural = self.path.partition("?")[0].rpartition("/")[2]
+            items = pods if plural == "pods" else []
+            kind = {"pods": "PodList", "configmaps": "ConfigMapList"}.get(plural, "List")
+            self._answer({"apiVersion": "v1", "kind": kind, "metadata": {"resourceVersion": "1"}, "items": items})
+
+        def do_POST(self) -> None:
+            body = json.loads(self._body())
+            body["metadata"] |= {"uid": "0", "resourceVersion": "1"}
+            self._answer(body, status=201)
+            if body["kind"] == "Pod":
+                state = {"name": body["spec"]["containers"][0]["name"], "state": {"running": {}}, "ready": True}
+                with created:
+                    pods.append(body | {"status": {"phase": "Running", "containerStatuses": [state]}})
+                    created.notify_all()
+                executors.start(body)
+
+        def do_DELETE(self) -> None:
+            self._body()
+            self._answer({"apiVersion": "v1", "kind": "Status", "status": "Success"})
+
+        def _watch(self) -> None:
+            """Answer as a WebSocket (RFC 6455): each event is a text frame of medium length."""
+            key = self.headers["Sec-WebSocket-Key"] + _WEBSOCKET
+            self.send_response(101)
+            self.send_header("Upgrade", "websocket")
+            self.send_header("Connection", "Upgrade")
+            self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode())
+            self.end_headers()
+            told = 0
+            while True:
+                with created:
+                    created.wait_for(lambda: len(pods) > told)
+                event = json.dumps({"type": "ADDED", "object": pods[told]}).encode()
+                told += 1
+                self.wfile.write(b"\x81\x7e" + len(event).to_bytes(2) + event)
+                self.wfile.flush()
+
+        def _body(self) -> bytes:
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
+        def _answer(self, document: dict, status: int = 200) -> None:
+            text = json.dumps(document).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+            self.wfile.flush()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Handler
+
+
+if __name__ == "__main__":
+    main()
