@@ -55,10 +55,11 @@ integration: .venv/ready java $(DATA)/ready ## Run the tests with real Spark and
 	@$(RUN) -m pytest tests/integration $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: stores
-stores: .venv/ready ## Run the tests with a real S3 server
+stores: .venv/ready ## Run the tests with a real S3 server and a real PostgreSQL
 	@echo "== the S3 server (built once, about 2 minutes; kept in $(CACHE))"
 	@if command -v go >/dev/null; then $(RUN) -m tools.object_store; fi
-	@echo "== tests on an S3 server"
+	@$(RUN) -m tools.postgresql
+	@echo "== tests on an S3 server and PostgreSQL"
 	@$(RUN) -m pytest tests/stores $(PYTEST_ARGS)
 
 .PHONY: light
@@ -88,7 +89,7 @@ lint: .venv/ready ## Check style and the layers
 type: .venv/ready ## Check the types (mypy, strict)
 	@echo "== mypy"
 	@$(RUN) -m mypy
-	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster images kafka machine object_store release scratch site unused)
+	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster debian_package images kafka machine object_store postgresql release scratch site unused)
 
 .PHONY: fmt
 fmt: .venv/ready ## Format the code and fix what can be fixed

@@ -9,13 +9,16 @@ import shutil
 import sys
 
 from tools.cluster.check import Missing, missing, missing_for_light
+from tools.debian_package import can_install
 from tools.kafka.jars import default_cache, has_jars
+from tools.postgresql import server_programs
 
 _JAVA = Missing(
     what="Java", why="Spark and Kafka run on it", install="install Java 17 or newer, as openjdk-17-jre-headless"
 )
 _MAVEN = Missing(what="Maven", why="it fetches Kafka's jars", install="install maven")
 _GO = Missing(what="Go", why="the S3 server is built from Go modules", install="install Go 1.25 or newer")
+_POSTGRESQL = Missing(what="PostgreSQL", why="catalogs of Iceberg are in it", install="install postgresql")
 TIERS = ("integration", "stores", "light", "e2e")
 
 
@@ -25,15 +28,15 @@ def lacking() -> dict[str, tuple[Missing, ...]]:
         return dict.fromkeys(TIERS, ())
     java = missing_for_java()
     nodes = missing_for_light() if os.environ.get("KUBECONFIG") else missing()
-    stores = () if shutil.which("go") else (_GO,)
+    go = () if shutil.which("go") else (_GO,)
+    stores = (*go, *(() if server_programs() or can_install() else (_POSTGRESQL,)))
     return dict(zip(TIERS, (java, stores, missing_for_light(), (*java, *nodes)), strict=True))
 
 
 def missing_for_java() -> tuple[Missing, ...]:
     """Return what keeps Spark and Kafka from running here; Maven is installed where that needs no questions."""
     java = () if shutil.which("java") else (_JAVA,)
-    installs = os.geteuid() == 0 and shutil.which("apt-get")
-    maven = () if has_jars(default_cache()) or shutil.which("mvn") or installs else (_MAVEN,)
+    maven = () if has_jars(default_cache()) or shutil.which("mvn") or can_install() else (_MAVEN,)
     return (*java, *maven)
 
 

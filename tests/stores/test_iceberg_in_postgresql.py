@@ -5,13 +5,15 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tools.machine import lacking
+from tools.postgresql import server_programs
 
 from streamapp_core.spec.systems import IcebergCatalog
 from streamapp_systems.iceberg import IcebergTable, catalog_database
 from streamapp_systems.protocols import StreamSystemError, Unavailable
 from streamapp_systems.secret_reader import LocalSecrets
 from support.machine import need
-from support.postgresql import PASSWORD, USER, PostgresServer, binaries
+from support.postgresql import PASSWORD, USER, PostgresServer
 from support.table_outputs import WrittenTable, publish_through_deaths, rows
 
 SECRET = {"STREAMAPP_SECRET_LAKE_USERNAME": USER, "STREAMAPP_SECRET_LAKE_PASSWORD": PASSWORD}
@@ -20,9 +22,8 @@ NAMES = (f"catalog-{number}" for number in itertools.count())
 
 @pytest.fixture(scope="module")
 def server():
-    found = binaries()
-    need(() if found else ("PostgreSQL is not installed",))
-    server = PostgresServer(found)
+    need(lacking()["stores"])
+    server = PostgresServer(server_programs())
     yield server
     server.close()
 

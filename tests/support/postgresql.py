@@ -11,14 +11,6 @@ from tempfile import mkdtemp
 from support.waiting import eventually
 
 USER, PASSWORD = "app", "not-a-secret"
-_DEBIAN = Path("/usr/lib/postgresql")
-
-
-def binaries() -> Path | None:
-    """Give the folder of the server's binaries; None: this machine has none."""
-    found = shutil.which("initdb")
-    installed = sorted(_DEBIAN.glob("*/bin/initdb"))
-    return Path(found).resolve().parent if found else installed[-1].parent if installed else None
 
 
 class PostgresServer:

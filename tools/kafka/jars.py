@@ -8,6 +8,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from tools.debian_package import install_package
+
 POM = Path(__file__).with_name("pom.xml")
 _INSTALL = {
     "mvn": ("maven", "Maven fetches Kafka's jars"),
@@ -93,10 +95,6 @@ def _require(program: str) -> None:
     if shutil.which(program):
         return
     package, reason = _INSTALL[program]
-    if os.geteuid() == 0 and shutil.which("apt-get"):
-        install = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "
-        subprocess.run(  # noqa: S603 - a fixed command
-            ["/bin/sh", "-c", install + package], stdout=subprocess.DEVNULL, check=False, timeout=_FETCH_SECONDS
-        )
+    install_package(package)
     if not shutil.which(program):
         raise BrokerError(f"{reason}, and there is no `{program}`. Install it, e.g. apt-get install {package}")
