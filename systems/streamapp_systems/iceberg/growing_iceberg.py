@@ -1,11 +1,13 @@
 """The files of a table of Iceberg that is appended to, in the order of its snapshots."""
 
+import base64
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 import pyarrow as pa
 from pyiceberg.manifest import DataFile, FileFormat, ManifestContent, ManifestEntryStatus
@@ -72,7 +74,7 @@ class GrowingIceberg:
         version = progress.version
         for snapshot in self._snapshots_after(table.metadata, version):
             after, version = version, snapshot.snapshot_id
-            # Those before the first may have expired, and their rows are in its files.
+            # A table of which nothing was read is read as it was with the first snapshot that is there.
             files = (self._live if after == _NOTHING else self._added)(table, snapshot)
             seen = self._seen(journal, table, files)
             if not journal.append(seen, Progress(version, progress.source), after) or stopping():
@@ -86,6 +88,7 @@ class GrowingIceberg:
     def format(self, seen: SeenFile) -> FileReader:
         """See `GrowingFiles.format`."""
         metadata = self._load().metadata
+        self._check_columns(metadata)
         names = metadata.name_mapping()
         columns = [column for column in metadata.schema().fields if column_type(column.field_type) is not None]
         return IcebergRows(
@@ -142,6 +145,8 @@ class GrowingIceberg:
         number = metadata.current_snapshot_id or _NOTHING
         while number != version:
             snapshot = metadata.snapshot_by_id(number)
+            if snapshot is None and version == _NOTHING and found:
+                break  # some have expired, and their rows are in the files of the first that is left
             if snapshot is None:
                 raise self._interrupted(metadata, version)
             found.append(snapshot)
@@ -239,9 +244,14 @@ class GrowingIceberg:
 def _partition_values(metadata: TableMetadata, file: DataFile) -> dict[str, Any]:
     """Return the values of the columns that a file is a partition of, by the columns' ids, as JSON has them."""
     fields = metadata.specs()[file.spec_id].fields
-    values = {
-        str(field.source_id): file.partition[number]
+    return {
+        str(field.source_id): _as_json(file.partition[number])
         for number, field in enumerate(fields)
         if isinstance(field.transform, IdentityTransform)
     }
-    return {name: str(value) if isinstance(value, Decimal) else value for name, value in values.items()}
+
+
+def _as_json(value: Any) -> Any:  # noqa: ANN401 - what a file of Avro has
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return str(value) if isinstance(value, Decimal | UUID) else value

@@ -1,5 +1,6 @@
 """The rows of the files of a table of Iceberg, whose columns are found by their ids."""
 
+import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -98,6 +99,8 @@ def _constant(value: Any, kind: pa.DataType, wanted: pa.DataType) -> pa.Scalar: 
         return pa.scalar(None, wanted)
     if pa.types.is_date32(kind):
         found = pa.scalar(value, _DAYS).cast(kind)
+    elif pa.types.is_binary(kind):
+        found = pa.scalar(base64.b64decode(value), kind)
     elif pa.types.is_timestamp(kind):
         found = pa.scalar(value, _MICROSECONDS).cast(kind)
     else:

@@ -6,11 +6,16 @@ snapshots go when these expire. Commits name the snapshot that they follow, so t
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from functools import cached_property
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyiceberg.exceptions import NamespaceAlreadyExistsError, NoSuchTableError, TableAlreadyExistsError
 from pyiceberg.io.pyarrow import (
+    MetricModeTypes,
+    MetricsMode,
+    StatisticsCollector,
     compute_statistics_plan,
     data_file_statistics_from_parquet_metadata,
     parquet_path_to_id_mapping,
@@ -43,7 +48,8 @@ class IcebergVersion:
         self.table = table
         self._database = database
         self._metadata = table.metadata
-        self._location = self._metadata.properties.get(_DATA_PATH) or f"{self._metadata.location.rstrip('/')}/data"
+        path = self._metadata.properties.get(_DATA_PATH) or f"{self._metadata.location.rstrip('/')}/data"
+        self._location = path.rstrip("/")
 
     @property
     def id(self) -> str:
@@ -130,10 +136,11 @@ class IcebergVersion:
     def _data_file(self, file: TableFile) -> DataFile:
         schema = self._metadata.schema()
         columns = arrow_columns(schema)
+        ids = parquet_path_to_id_mapping(schema)
         statistics = data_file_statistics_from_parquet_metadata(
             parquet_metadata=file.footer,
-            stats_columns=compute_statistics_plan(schema, self._metadata.properties),
-            parquet_column_mapping=parquet_path_to_id_mapping(schema),
+            stats_columns=_known_bounds(compute_statistics_plan(schema, self._metadata.properties), file.footer, ids),
+            parquet_column_mapping=ids,
         )
         values = [_value(file.partition_values[name], columns.field(name).type) for name in self.partition_columns]
         return DataFile.from_args(
@@ -198,6 +205,24 @@ class IcebergTable:
         if created is None:
             raise StreamSystemError(f"table {'.'.join(self._name)} is gone again, right after it was created")
         return created
+
+
+def _known_bounds(
+    plan: Mapping[int, StatisticsCollector], footer: pq.FileMetaData, ids: Mapping[str, int]
+) -> dict[int, StatisticsCollector]:
+    """Return what is kept of columns, without bounds of those whose years Python has not: below 1, or above 9999."""
+    known = dict(plan)
+    for group in range(footer.num_row_groups):
+        for number in range(footer.num_columns):
+            column = footer.row_group(group).column(number)
+            try:
+                _ = column.statistics and (column.statistics.min, column.statistics.max)
+            except (ValueError, OverflowError):
+                found = ids[column.path_in_schema]
+                known[found] = replace(known[found], mode=MetricsMode(MetricModeTypes.COUNTS))
+            except pa.ArrowNotImplementedError:  # which the library passes by
+                continue
+    return known
 
 
 def _value(text: str | None, kind: pa.DataType) -> object:

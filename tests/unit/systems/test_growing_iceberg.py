@@ -1,5 +1,7 @@
 """Tables of Iceberg that grow: the rows of every snapshot once, at the same offsets, whatever is compacted."""
 
+import json
+from contextlib import closing
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -11,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyiceberg.schema import Schema
-from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType, UUIDType
+from pyiceberg.types import BinaryType, IntegerType, LongType, NestedField, StringType, StructType, UUIDType
 
 from streamapp_core.schema import parse_schema
 from streamapp_systems.arrow_types import arrow_schema
+from streamapp_systems.folder.admin import open_journal
 from streamapp_systems.iceberg.iceberg_rows import IcebergRows
 from streamapp_systems.iceberg.iceberg_types import FIELD_ID
 from streamapp_systems.protocols import StreamSystemError
@@ -116,6 +119,7 @@ def test_columns_that_a_file_lacks_have_the_values_of_its_partition(tmp_path: Pa
         "at": ("timestamp", 1, datetime(1970, 1, 1, 0, 0, 0, 1, UTC)),
         "d": ("decimal(5,2)", "1.50", Decimal("1.50")),
         "city": ("string", "", ""),
+        "code": ("binary", "/wA=", b"\xff\0"),
         "none": ("int", None, None),
     }
     schema = arrow_schema(parse_schema("k int," + ",".join(f"{name} {kind}" for name, (kind, _, _) in values.items())))
@@ -165,6 +169,45 @@ def test_a_table_that_was_empty_is_read_as_it_is_once_it_is_not(tmp_path: Path) 
     first, *_ = lake.table().snapshots()
     lake.table().maintenance.expire_snapshots().by_id(first.snapshot_id).commit()
     assert lake.keys() == [1, 2, 3]
+
+
+def test_a_table_that_was_empty_is_read_where_snapshots_name_one_that_has_expired(tmp_path: Path) -> None:
+    """Spark leaves the ids of parents, which pyiceberg takes away."""
+    lake = GrowingLake(tmp_path)
+    lake.admin().create({PLAIN: 1})
+    assert lake.keys() == []
+    for value in (1, 2, 3):
+        lake.append([value])
+    metadata = Path(lake.table().metadata_location.removeprefix("file://"))
+    document = json.loads(metadata.read_bytes())
+    del document["snapshots"][0]
+    metadata.write_text(json.dumps(document))
+    assert lake.keys() == [1, 2, 3]
+
+
+def test_a_column_that_goes_before_files_are_read_is_told(tmp_path: Path) -> None:
+    lake = GrowingLake(tmp_path)
+    lake.append([1])
+    of = stream("k int, p string")
+    lake.admin().create({of: 1})
+    assert lake.admin().end_offsets([of]) == {ssp(0): 1}
+    seen = lake.streams(of)
+    with lake.table().update_schema(allow_incompatible_changes=True) as schema:
+        schema.delete_column("p")
+    with closing(open_journal(seen)) as journal:
+        file = journal.find(0, 0)
+    assert file is not None
+    with pytest.raises(StreamSystemError, match="the table has no column `p`"):
+        seen.format(file.file)
+
+
+def test_partitions_of_bytes_are_passed(tmp_path: Path) -> None:
+    lake = GrowingLake(tmp_path, schema=Schema(NestedField(1, "k", IntegerType()), NestedField(2, "b", BinaryType())))
+    with lake.table().update_spec() as spec:
+        spec.add_identity("b")
+    lake.table().append(pa.table({"k": pa.array([1, 2], pa.int32()), "b": [b"\xff\0", None]}))
+    lake.admin().create({PLAIN: 1})
+    assert sorted(map(str, lake.keys())) == ["1", "2"]
 
 
 def test_a_table_that_was_rolled_back_or_made_again_is_refused(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -208,6 +209,52 @@ def test_every_type_comes_back_and_each_value_has_its_partition(tmp_path: Path) 
         assert sorted(numbers) == [row["n"] for row in expected if row["city"] == wanted]
     days = found.scan(row_filter="day = '2024-05-04'").to_arrow()
     assert days.column("n").to_pylist() == [3]
+
+
+def test_years_that_python_has_not_are_written(tmp_path: Path) -> None:
+    table = table_in(tmp_path)
+    columns = arrow_schema(parse_schema("n bigint, day date, at timestamp"))
+    days = [0, 2_932_897, -719_529, -800_000, None]
+    dates = pa.array(days, pa.int32()).cast(pa.date32())
+    moments = pa.array([None if day is None else day * 86_400_000_000 for day in days]).cast(columns.field("at").type)
+    IcebergTable(database_in(tmp_path, table.root), NAME).create(columns, ())
+    output = table.opened(1)
+    output._schemas["out"] = columns
+    output.write("out", pa.table([pa.array(range(5), pa.int64()), dates, moments], schema=columns))
+    output.publish(output.stage())
+    (task,) = library_catalog(tmp_path).load_table(NAME).scan(row_filter="n = 3").plan_files()
+    assert (task.file.record_count, set(task.file.lower_bounds), task.file.null_value_counts) == (
+        5,
+        {1},
+        {1: 0, 2: 1, 3: 1},
+    )
+    written = pq.read_table(task.file.file_path.removeprefix("file://"))
+    assert (written.column("day").combine_chunks(), written.column("at").combine_chunks()) == (dates, moments)
+
+
+def test_a_partition_of_a_year_that_python_has_not_is_told(tmp_path: Path) -> None:
+    table = table_in(tmp_path)
+    columns = arrow_schema(parse_schema("n bigint, day date"))
+    IcebergTable(database_in(tmp_path, table.root), NAME).create(columns, ["day"])
+    output = table.opened(1, ("day",))
+    output._schemas["out"] = columns
+    day = pa.array([2_932_897], pa.int32()).cast(pa.date32())
+    output.write("out", pa.table([pa.array([1], pa.int64()), day], schema=columns))
+    with pytest.raises(StreamSystemError, match=r"sales.t can't be written: .*\+10000-01-01"):
+        output.publish(output.stage())
+
+
+def test_files_are_where_a_path_that_ends_with_a_slash_says(tmp_path: Path) -> None:
+    table = table_in(tmp_path)
+    table.create()
+    with library_catalog(tmp_path).load_table(NAME).transaction() as transaction:
+        transaction.set_properties({"write.data.path": f"file://{tmp_path}/data/"})
+    output = table.opened(1)
+    output.write("out", rows(1))
+    output.publish(output.stage())
+    (task,) = library_catalog(tmp_path).load_table(NAME).scan().plan_files()
+    folder, name = task.file.file_path.rsplit("/", 1)
+    assert (folder, (tmp_path / "data" / name).is_file()) == (f"file://{tmp_path}/data", True)
 
 
 def test_a_differing_table_is_refused_with_every_reason(tmp_path: Path) -> None:
