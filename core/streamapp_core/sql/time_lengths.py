@@ -10,7 +10,14 @@ _UNITS = {
     "day": 86_400_000,
     "week": 604_800_000,
 }
+DAY = _UNITS["day"]
+"""The milliseconds of a day on which no clocks are turned."""
 _PART = re.compile(r"([0-9]{1,9}) ([a-z]+)")
+
+
+def has_days(text: str) -> bool:
+    """Return whether a length of time has days or weeks, which clocks that are turned make longer or shorter."""
+    return any(unit.removesuffix("s") in ("day", "week") for _, unit in _PART.findall(" ".join(text.lower().split())))
 
 
 def read_length(text: str) -> int | None:

@@ -207,6 +207,44 @@ def test_bounds_on_event_times_are_those_of_a_join(bound, within):
     assert made[-2][1] == "filter"
 
 
+@pytest.mark.parametrize(
+    ("bound", "zone", "within"),
+    [
+        ("b.at between i.at and i.at + interval '1 day'", "America/New_York", "before: 0d; after: 2d"),
+        ("b.at >= i.at - interval '1  week' and b.at < i.at", "America/New_York", "before: 8d; after: 0d"),
+        ("i.at between b.at - interval '1 day' and b.at", "America/New_York", "before: 0d; after: 2d"),
+        ("b.at between i.at and i.at + interval '24 hours'", "America/New_York", "before: 0d; after: 2d"),
+        ("b.at between i.at and i.at + interval '23 hours'", "America/New_York", "before: 0d; after: 23h"),
+        ("b.at between i.at and i.at + interval '1 day'", "+05:30", "before: 0d; after: 1d"),
+    ],
+)
+def test_bounds_in_days_have_room_for_clocks_that_are_turned(bound, zone, within):
+    query = f"select b.item from items as i join bids as b on b.item = i.id where {bound}"
+    made = to_step_rows(accepted(app(query, job={"timeZone": zone})))
+    (join,) = [does for _, kind, _, does in made if kind == "join"]
+    assert join.endswith(f"within: {within}")
+
+
+@pytest.mark.parametrize(
+    ("query", "length", "shorter"),
+    [
+        ("select item, count(*) as n from bids group by item, session_window(at, {})", "'1 day'", "'24 hours'"),
+        (
+            "select count(*) over (partition by item order by at range between {} preceding and current row) as n "
+            "from bids",
+            "interval '24' hours",
+            "interval '23' hours",
+        ),
+    ],
+)
+def test_days_are_no_lengths_of_event_time_where_clocks_are_turned(query, length, shorter):
+    zone = {"timeZone": "America/New_York"}
+    (problem,) = planned(app(query.format(length), job=zone)).problems
+    assert "days have 23 to 25 hours in America/New_York" in problem.message
+    accepted(app(query.format(shorter), job=zone))
+    accepted(app(query.format(length), job={"timeZone": "+05:30"}))
+
+
 def test_a_table_is_joined_by_its_key():
     made = steps("select b.item, t.rate, t.name from bids as b join `by-name` as t on t.name = upper(b.item)")
     assert made[-2][3] == "table: by-name; on: key"

@@ -8,7 +8,7 @@ from streamapp_core.plan.sql_operators.rows import Rows
 from streamapp_core.spec.base import format_duration
 from streamapp_core.sql.query_tree import Span, SqlIssue
 from streamapp_core.sql.sql_expressions import SqlExpression
-from streamapp_core.sql.time_lengths import read_length
+from streamapp_core.sql.time_lengths import has_days, read_length
 
 _LENGTH_ONLY, _WITH_STEP = 2, 3
 """Arguments of a tumbling window (or a session), and of a sliding one."""
@@ -32,8 +32,10 @@ class EventWindow:
         return self.expression.span
 
 
-def read_window(expression: SqlExpression, rows: Rows) -> EventWindow | None:
+def read_window(expression: SqlExpression, rows: Rows, turned_zone: str) -> EventWindow | None:
     """Read the window that rows are grouped by; None if it is another expression.
+
+    The days of a session are those of `turned_zone`, if its name is not empty.
 
     Raises:
         SqlIssue: it is a window that does not go by the event time of the rows, or one that does not exist here.
@@ -51,6 +53,10 @@ def read_window(expression: SqlExpression, rows: Rows) -> EventWindow | None:
     lengths = [_length(argument, expression.span) for argument in arguments[1:]]
     condition = check_event_time(arguments[0], expression, rows, "the first argument of a window")
     if name == "session_window":
+        if turned_zone and has_days(str(arguments[1])):
+            raise SqlIssue(
+                expression.span, f"days have 23 to 25 hours in {turned_zone}: write hours, as '24 hours' for '1 day'"
+            )
         fields: dict[str, object] = {"session": format_duration(lengths[0])}
     elif len(lengths) == 1 or lengths[0] == lengths[1]:
         fields = {"tumbling": format_duration(lengths[0])}

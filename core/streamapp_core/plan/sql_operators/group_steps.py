@@ -92,12 +92,13 @@ class _Groups:
                 "without `group by` all rows are one group, whose result needs a key by which a later one replaces an "
                 "earlier one: write `select 1 as one, ... group by 1`",
             )
-        windows = [window for expression in written if (window := read_window(expression, self._rows)) is not None]
+        read = [(expression, read_window(expression, self._rows, builder.turned_zone)) for expression in written]
+        windows = [window for _, window in read if window is not None]
         if len(windows) > 1:
             raise SqlIssue(windows[1].span, "rows are in one window; write one operator for each")
         self._window = windows[0] if windows else None
         before = _Before(self._rows.scope, {*_BOUNDS.values()} if windows else set())
-        self._name_groups([expression for expression in written if read_window(expression, self._rows) is None], before)
+        self._name_groups([expression for expression, window in read if window is None], before)
         outputs, aggregates, having = self._over_groups(before)
         lacks = self._refuse_lacking(outputs)
         rows = self._group(before, aggregates, having, place)

@@ -15,7 +15,7 @@ from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import STRING, DataType, TypeKind
 from streamapp_core.sql.query_tree import JoinKind, Span
 from streamapp_core.sql.sql_expressions import SqlExpression, read_expression
-from streamapp_core.sql.time_lengths import read_length
+from streamapp_core.sql.time_lengths import DAY, read_length
 from streamapp_core.sql.token_cursor import split_at
 
 
@@ -125,7 +125,7 @@ def time_bounds(
     bounds: list[tuple[int | None, int | None]] = []
     for span in conditions:
         node = read_expression(builder.text, span).node
-        times = _Times(scope, left, right)
+        times = _Times(scope, left, right, turned=bool(builder.turned_zone))
         if isinstance(node, exp.Between):
             bounds += times.compare(exp.GTE, node.this, node.args["low"])
             bounds += times.compare(exp.LTE, node.this, node.args["high"])
@@ -140,11 +140,15 @@ def time_bounds(
 
 
 class _Times:
-    """The event times of two sources, in the terms of comparisons: left, or right, and milliseconds that are added."""
+    """The event times of two sources, in the terms of comparisons: left, or right, and milliseconds that are added.
 
-    def __init__(self, scope: Scope, left: int, right: int) -> None:
+    These are the least and the most: where clocks are `turned`, days have more and fewer hours.
+    """
+
+    def __init__(self, scope: Scope, left: int, right: int, *, turned: bool) -> None:
         self._scope = scope
         self._sides = (left, right)
+        self._turned = turned
 
     def compare(self, operator: type[exp.Expr], one: exp.Expr, other: exp.Expr) -> list[tuple[int | None, int | None]]:
         """Return the least and the greatest difference (right less left) that a comparison allows."""
@@ -153,17 +157,20 @@ class _Times:
             return []
         if first[0] == self._sides[0]:
             return self.compare(_TURNED[operator], other, one)
-        difference = second[1] - first[1]  # right + a >= left + b: right - left >= b - a
-        return [(difference, None)] if operator in (exp.GT, exp.GTE) else [(None, difference)]
+        # right + a >= left + b: right - left >= b - a
+        return [(second[1] - first[2], None)] if operator in (exp.GT, exp.GTE) else [(None, second[2] - first[1])]
 
-    def _term(self, node: exp.Expr) -> tuple[int, int] | None:
+    def _term(self, node: exp.Expr) -> tuple[int, int, int] | None:
         if isinstance(node, exp.Paren):
             return self._term(node.this)
         if isinstance(node, exp.Add | exp.Sub) and isinstance(node.expression, exp.Interval):
             term, length = self._term(node.this), _milliseconds(node.expression)
             if term is None or length is None:
                 return None
-            return term[0], term[1] + (length if isinstance(node, exp.Add) else -length)
+            added = length if isinstance(node, exp.Add) else -length
+            # Of 24 hours or more the days go by the clocks, which are turned by a day at most, over the date line.
+            turned = DAY if self._turned and length >= DAY else 0
+            return term[0], term[1] + added - turned, term[2] + added + turned
         if not isinstance(node, exp.Column):
             return None
         names = [part.name.lower() for part in node.parts]
@@ -175,7 +182,7 @@ class _Times:
                 continue
             origin = None if column.origin is None else (*column.origin, *path[1:])
             timed = relation.timing is not None and relation.timing.time_of(origin, relation.nulls)
-            return (at, 0) if timed else None
+            return (at, 0, 0) if timed else None
         return None
 
     def _owners(self, name: str) -> list[int]:

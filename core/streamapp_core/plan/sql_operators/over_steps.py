@@ -23,7 +23,7 @@ from streamapp_core.plan.stream_types.stream_partitioning import Hashed, hashed_
 from streamapp_core.spec.base import format_duration
 from streamapp_core.sql.query_tree import Item, LastRows, Selection, SqlIssue
 from streamapp_core.sql.sql_expressions import SqlExpression, read_expression, read_ordering
-from streamapp_core.sql.time_lengths import read_length
+from streamapp_core.sql.time_lengths import DAY, read_length
 
 
 class _Added(NamedTuple):
@@ -72,7 +72,7 @@ class _Steps:
         outputs = self._outputs_of(self._selection.items, self._rows.scope)
         columns = WindowColumns(self._rows.scope, list(outputs), self._names(outputs))
         by = self._groups(columns)
-        fields: dict[str, object] = {"by": by, **_frame(self._text, self._window, self._rows)}
+        fields: dict[str, object] = {"by": by, **_frame(self._builder, self._window, self._rows)}
         ttl = self._selection.ttl
         if ttl is not None and ttl.length == "forever" and "rows" in fields and self._rows.key is None:
             fields["range"] = ttl.length
@@ -198,7 +198,7 @@ def _words(text: str, window: LastRows) -> list[list[str]]:
     return [[token.text.lower() for token in tokenize(text[span.start : span.end])] for span in spans]
 
 
-def _frame(text: str, window: LastRows, rows: Rows) -> dict[str, object]:
+def _frame(builder: StepBuilder, window: LastRows, rows: Rows) -> dict[str, object]:
     """Return the fields of an `over` for a frame: so many rows, or a length of event time."""
     if window.frame is None:
         raise SqlIssue(
@@ -206,13 +206,19 @@ def _frame(text: str, window: LastRows, rows: Rows) -> dict[str, object]:
             "without a frame all rows before count, for ever: write behind it how many, `rows between 9 preceding and "
             "current row`, or for how long, `range between interval '10' minutes preceding and current row`",
         )
-    words = " ".join(token.text.lower() for token in tokenize(text[window.frame.start : window.frame.end]))
+    words = " ".join(token.text.lower() for token in tokenize(builder.text[window.frame.start : window.frame.end]))
     found = _FRAME.fullmatch(words)
     if found is not None and bool(found[2]) == bool(found[4]):
         if found[1] == "rows" and found[3].isdecimal():
             return {"rows": int(found[3]) + 1}
         length = read_length(found[3]) if found[1] == "range" and found[3].startswith("interval ") else None
         if length is not None and rows.key is None:
+            if builder.turned_zone and length >= DAY:
+                raise SqlIssue(
+                    window.frame,
+                    f"24 hours are a day in a frame, and days have 23 to 25 hours in {builder.turned_zone}: write a "
+                    "shorter one, or an `over` operator, whose `range` is of hours",
+                )
             return {"range": format_duration(length)}
         if length is not None:
             raise SqlIssue(

@@ -45,6 +45,11 @@ class StepBuilder:
         """The path of the text."""
         return path_text(self._operator.path_parts("sql"))
 
+    @property
+    def turned_zone(self) -> str:
+        """The name of the time zone of the app, where its clocks are turned; empty if they are not."""
+        return self._follower.functions.time_zone.name
+
     def schema(self, name: str) -> Schema | None:
         """Return the columns of a step, or of a stream or operator that the query reads."""
         return self._follower.schemas.get(name)
