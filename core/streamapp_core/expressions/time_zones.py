@@ -1,5 +1,6 @@
 """The names of time zones, and fixed offsets from UTC, as Spark reads them."""
 
+import difflib
 import re
 from dataclasses import dataclass
 
@@ -170,4 +171,7 @@ def time_zone(written: str) -> TimeZone:
         seconds = hour * 3600 + minute * 60 + second
         if minute < 60 and second < 60 and seconds <= _MOST_SECONDS:  # noqa: PLR2004 - a clock's
             return TimeZone("", -seconds if match["sign"] == "-" else seconds)
-    raise invalid(f"there is no time zone '{written[:40]}'; write one as 'Europe/Paris', 'UTC' or '+02:00'")
+    there = {name.lower(): name for name in sorted(ZONE_NAMES)}
+    close = difflib.get_close_matches(written[:40].lower(), there, n=1, cutoff=0.8)
+    repair = f"did you mean '{there[close[0]]}'?" if close else "write one as 'Europe/Paris', 'UTC' or '+02:00'"
+    raise invalid(f"there is no time zone '{written[:40]}'; {repair}")

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 from typing import Any
 
 from pydantic import BaseModel
@@ -12,6 +13,7 @@ from streamapp_core.spec.base import QUANTITY
 from streamapp_core.spec.field_suggestions import fields_at, object_form
 
 _SHOWN = 60
+_USER = re.compile(r"(?<=://)[^\s\"]*@")
 _MATCH = "string should match pattern '"
 PATTERN_WORDS = {
     r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$": "a function of a module, `module:callable`,",
@@ -21,7 +23,8 @@ PATTERN_WORDS = {
     r"^https?://[^\s?#@]+$": "an address such as `https://registry:8081`, without user and query,",
     r"^https?://[^\s?#@/]+/?$": "an address such as `https://minio:9000`, without a path,",
     r"^(sqlite:///[^\s?#]+|postgresql://[^\s?#@/]+/[^\s?#@/]+)$": (
-        "a database such as `postgresql://host:5432/catalogs` or `sqlite:///catalog.db`, without user and query,"
+        "a database such as `postgresql://host:5432/catalogs` or `sqlite:///catalog.db`, without user and query "
+        "(a login is in `secretName`),"
     ),
     r"^[A-Za-z0-9-]+$": "a name such as `eu-central-1`",
     r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$": "a name such as `com.shop.Order`",
@@ -86,6 +89,6 @@ def _mistyped(error: ErrorDetails) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as a message has it: cut off if it is long."""
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    """Return a value as a message has it: cut off if it is long, and an address without its user and password."""
+    text = _USER.sub("...@", value if isinstance(value, str) else json.dumps(value, default=str))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"

@@ -179,7 +179,7 @@ def _watermark(environment: LmdbEnvironment, operator: str) -> int | None:
 def _no_store(plan: Plan, name: str) -> str:
     known = sorted({written_name(store) for store in plan.stores})
     app, there = plan.app.metadata.name, name in {*plan.tables, *map(written_name, plan.operators)}
-    lacks = f"{name} keeps no state" if there else f"{app} has no operator or table {name}"
+    lacks = f"{name} keeps no state" if there else f"there is no operator or table {name}"
     return f"{lacks}; those with state are {', '.join(known)}" if known else f"{lacks}: nothing of {app} keeps any"
 
 

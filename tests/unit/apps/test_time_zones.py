@@ -76,6 +76,7 @@ def test_texts_without_a_time_zone_are_in_that_of_the_app(tmp_path, form):
     "zone, repair",
     [
         ("Mars/Base", "there is no time zone 'Mars/Base'; write one as 'Europe/Paris', 'UTC' or '+02:00'"),
+        ("europe/pari", "there is no time zone 'europe/pari'; did you mean 'Europe/Paris'?"),
         ("GMT-3", "write time zone 'GMT-3' as '-03:00'"),
         ("+2", "write time zone '+2' as '+02:00'"),
         ("Z", "write time zone 'Z' as 'UTC'"),

@@ -68,3 +68,11 @@ def test_databases_that_keep_no_catalog_are_refused(uri):
     lake = {"iceberg": {"catalog": {"uri": uri}, "path": "."}}
     (problem,) = planned(app("date", lake)).problems
     assert (problem.path, problem.code) == ("spec.systems.lake.iceberg.catalog.uri", "InvalidSpec")
+
+
+def test_a_login_in_an_address_is_not_shown():
+    lake = {"iceberg": {"catalog": {"uri": "postgresql://me:se/cr3t@host/db"}, "path": "."}}
+    (problem,) = planned(app("date", lake)).problems
+    assert problem.message.endswith(
+        "without user and query (a login is in `secretName`), is expected, not postgresql://...@host/db"
+    )
