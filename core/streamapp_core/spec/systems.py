@@ -125,6 +125,12 @@ class ObjectStore(SpecModel):
     ] = None
 
 
+JournalFolder = Annotated[
+    Text | None,
+    Field(description="The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."),
+]
+
+
 class FolderSystem(SpecModel):
     """A folder with inputs whose files become more while the app runs."""
 
@@ -136,12 +142,7 @@ class FolderSystem(SpecModel):
         ),
     ]
     store: ObjectStore | None = None
-    journal: Annotated[
-        Text | None,
-        Field(
-            description="The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."
-        ),
-    ] = None
+    journal: JournalFolder = None
 
 
 class DeltaSystem(SpecModel):
@@ -155,12 +156,7 @@ class DeltaSystem(SpecModel):
         ),
     ]
     store: ObjectStore | None = None
-    journal: Annotated[
-        Text | None,
-        Field(
-            description="The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."
-        ),
-    ] = None
+    journal: JournalFolder = None
     commit_every: Annotated[
         Duration,
         Field(description="How often committed rows are added to the tables that are written, each time as a version."),
@@ -192,17 +188,13 @@ class IcebergSystem(SpecModel):
     path: Annotated[
         Text,
         Field(
+            pattern=r"^[^?#]*$",
             description="The warehouse: the folder of the tables that the app creates, on a laptop relative to the "
-            "app's file; or `s3://bucket/folder`."
+            "app's file; or `s3://bucket/folder`.",
         ),
     ]
     store: ObjectStore | None = None
-    journal: Annotated[
-        Text | None,
-        Field(
-            description="The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."
-        ),
-    ] = None
+    journal: JournalFolder = None
     commit_every: Annotated[
         Duration,
         Field(description="How often committed rows are added to the tables that are written, as a snapshot of each."),

@@ -26,6 +26,7 @@ PATTERN_WORDS = {
         "a database such as `postgresql://host:5432/catalogs` or `sqlite:///catalog.db`, without user and query "
         "(a login is in `secretName`),"
     ),
+    r"^[^?#]*$": "a folder without `?` and `#`, after which readers of Iceberg see no more of it,",
     r"^[A-Za-z0-9-]+$": "a name such as `eu-central-1`",
     r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$": "a name such as `com.shop.Order`",
     r"^[A-Za-z0-9_][A-Za-z0-9._-]*:[A-Za-z0-9_][A-Za-z0-9._-]*:[A-Za-z]?[0-9][A-Za-z0-9._-]*$": (

@@ -70,11 +70,11 @@ def place(
     processors = [str(number) for number in range(wanted)]
     if len(executors) >= wanted:
         return Placement(bindings=bind(model, executors, processors))
+    unmoved = {id_: binding for id_, binding in model.processors.items() if id_ in processors} or model.processors
+    if not executors:
+        return Placement(bindings=unmoved)
     since = missing_since or now
-    if not executors or now < since + timeout:
-        unmoved = {id_: binding for id_, binding in model.processors.items() if id_ in processors} or model.processors
-        if not executors:
-            return Placement(bindings=unmoved)
+    if now < since + timeout:
         return Placement(bindings=unmoved, missing_since=since, wake_at=since + timeout)
     return Placement(bindings=bind(model, executors, processors) or model.processors, missing_since=since)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.transforms import IdentityTransform
+from pyiceberg.transforms import IdentityTransform, VoidTransform
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
 from streamapp_systems.iceberg.iceberg_types import arrow_columns, column_type
@@ -30,6 +30,12 @@ def layout_mismatches(
         yield f"it has version {table.format_version} of Iceberg's format, and {LATEST_FORMAT} is written: make a copy"
     transforms = [field for field in table.spec().fields if not isinstance(field.transform, IdentityTransform)]
     for field in transforms:
+        if isinstance(field.transform, VoidTransform):
+            yield (
+                f"its partition field `{field.name}` was dropped, which format version 1 keeps: make a copy of it in "
+                "version 2"
+            )
+            continue
         source = table.schema().find_column_name(field.source_id)
         yield (
             f"it is partitioned by {field.transform} of `{source}`, and rows are written to partitions of columns as "

@@ -76,7 +76,7 @@ ROWS = [
     ("driver.memory", "driver/memory", "2Gi", RESTART),
     ("driver.template", "driver/template", {"metadata": {"labels": {"team": "a"}}}, RESTART),
     ("spark", "spark", {"ui": {"port": 4041}}, RESTART),
-    ("restartPolicy", "restartPolicy/backoff", "1s", NONE),
+    ("restartPolicy", "restartPolicy/backoff", "2s", NONE),
     ("upgrade", "upgrade/deadline", "1m", NONE),
     ("deletionPolicy", "deletionPolicy", "Delete", NONE),
     ("runId", "runId", "second", NEW_RUN),

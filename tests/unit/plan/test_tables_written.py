@@ -70,6 +70,14 @@ def test_databases_that_keep_no_catalog_are_refused(uri):
     assert (problem.path, problem.code) == ("spec.systems.lake.iceberg.catalog.uri", "InvalidSpec")
 
 
+@pytest.mark.parametrize("path", ["lake#1", "s3://bucket/lake?x"])
+def test_a_warehouse_that_other_readers_would_not_find_is_refused(path):
+    lake = {"iceberg": ICEBERG["iceberg"] | {"path": path}}
+    (problem,) = planned(app("date", lake)).problems
+    assert (problem.path, problem.code) == ("spec.systems.lake.iceberg.path", "InvalidSpec")
+    assert problem.message.endswith(f"see no more of it, is expected, not {path}")
+
+
 def test_a_login_in_an_address_is_not_shown():
     lake = {"iceberg": {"catalog": {"uri": "postgresql://me:se/cr3t@host/db"}, "path": "."}}
     (problem,) = planned(app("date", lake)).problems

@@ -332,7 +332,8 @@ LITERALS = {
     "xml_values": {1: XML_OPTIONS},
     "schema_of_xml": {1: XML_OPTIONS},
     "csv_values": {1: ","},
-    "read_variant": {1: "array<string>"},
+    "read_variant": {1: "array<string>", 2: "Europe/Paris"},
+    "variant_json": {1: "+02:00"},
     "tuples_of_both": {0: ["union", "double", "tuple", "sum", "12"]},
 }
 """The arguments, by place, that are never a row's."""

@@ -291,6 +291,21 @@ def test_what_nobody_would_follow_is_refused(tmp_path: Path) -> None:
     ]
 
 
+def test_a_partition_field_that_format_1_keeps_after_it_was_dropped_is_refused(tmp_path: Path) -> None:
+    IcebergTable(database_in(tmp_path, tmp_path / "warehouse"), "sales.other").create(arrow_schema(SCHEMA), ())
+    properties = {"format-version": "1"}
+    schema = Schema(NestedField(1, "n", LongType()))
+    table = library_catalog(tmp_path).create_table(NAME, schema, properties=properties)
+    with table.update_spec() as spec:
+        spec.add_identity("n")
+    with table.update_spec() as spec:
+        spec.remove_field("n")
+    version = IcebergTable(database_in(tmp_path, tmp_path / "warehouse"), NAME).load()
+    assert version is not None
+    (reason,) = version.mismatches(arrow_schema(parse_schema("n bigint")), ())
+    assert reason.startswith("its partition field `n` was dropped, which format version 1 keeps")
+
+
 def test_a_catalog_that_is_none_or_not_there_is_told(tmp_path: Path) -> None:
     table = IcebergTable(database_in(tmp_path, tmp_path / "warehouse"), NAME)
     assert table.load() is None

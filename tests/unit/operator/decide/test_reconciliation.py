@@ -153,8 +153,10 @@ class TestMemory:
         memory = AppMemory(driver_missing_since=since, executors_missing_since=since, refused_epoch=4)
         gone = decide(observe_running(pods=(), memory=memory, **PRESENT), CONTEXT).memory
         assert gone == AppMemory(driver_missing_since=since, refused_epoch=4)
-        alone = decide(observe_running(memory=memory, **PRESENT), CONTEXT).memory
-        assert (alone.driver_missing_since, alone.executors_missing_since, alone.refused_epoch) == (None, since, 4)
+        one = decide(observe_running(pods=(driver(), EXECUTORS[0]), memory=memory, **PRESENT), CONTEXT).memory
+        assert (one.driver_missing_since, one.executors_missing_since, one.refused_epoch) == (None, since, 4)
+        none = decide(observe_running(memory=memory, **PRESENT), CONTEXT).memory
+        assert (none.driver_missing_since, none.executors_missing_since, none.refused_epoch) == (None, None, 4)
 
     def test_a_placement_that_changes_nothing_is_remembered(self):
         observed = observe_running(pods=(driver(), *EXECUTORS), model=stored(MODEL), **PRESENT)

@@ -8,7 +8,7 @@ from streamapp_core.spec.processors import RestartPolicy
 from streamapp_operator.decide.restarts import assess_death
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
-POLICY = RestartPolicy()
+POLICY = RestartPolicy(backoff="5s")
 
 
 def launch(attempt=0, epoch=1, age=timedelta(minutes=1)):
