@@ -18,7 +18,7 @@ RUN := .venv/bin/python
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 PARALLEL := --numprocesses=$(CORES) --dist=loadscope
 UNIT_PARALLEL := --numprocesses=$(shell expr 2 \* $(CORES)) --dist=worksteal
-CODE := core systems runtime operator cli api tests benchmarks examples tools
+CODE := core systems runtime operator cli api images tests benchmarks examples tools
 
 FLIGHTS := examples/flights
 DATA := $(FLIGHTS)/data
@@ -90,6 +90,7 @@ type: .venv/ready ## Check the types (mypy, strict)
 	@echo "== mypy"
 	@$(RUN) -m mypy
 	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster debian_package images kafka machine object_store postgresql release scratch site unused)
+	@$(RUN) -m mypy images
 
 .PHONY: fmt
 fmt: .venv/ready ## Format the code and fix what can be fixed

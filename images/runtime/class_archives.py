@@ -7,6 +7,7 @@ same jars first on its class path: those of `spark.jar`, which names them all.
 
 import base64
 import hashlib
+import itertools
 import json
 import os
 import secrets
@@ -17,6 +18,7 @@ import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pyspark
 from pyspark import SparkConf, SparkContext
@@ -37,7 +39,7 @@ def main() -> None:
     os.environ |= {"SPARK_LOCAL_IP": _HERE, "PYSPARK_PYTHON": sys.executable}
     with tempfile.TemporaryDirectory() as work:
         executors = _Executors(jar, into / "executor.jsa", Path(work, "secret"))
-        server = ThreadingHTTPServer((_HERE, 0), _api_server(executors))
+        server = _ApiServer(executors)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         _run_driver(f"k8s://http://{_HERE}:{server.server_port}", jar, into / "driver.jsa", executors.secret)
         executors.wait()
@@ -101,20 +103,29 @@ class _Executors:
         self._processes: list[subprocess.Popen[bytes]] = []
         self.secret = secret
 
-    def start(self, pod: dict) -> None:
-        """Start the executor of a pod."""
+    def start(self, pod: dict[str, Any]) -> None:
+        """Start the executor of a pod, with the options that the image's entrypoint gives it."""
         (container,) = pod["spec"]["containers"]
-        environment = {item["name"]: item.get("value", _HERE) for item in container["env"]}
-        environment |= {"SPARK_EXECUTOR_POD_NAME": pod["metadata"]["name"], "_SPARK_AUTH_SECRET": base64.b64encode(self.secret.read_bytes()).decode()}
-        java = ["java", *_JAVA.split(), f"-XX:ArchiveClassesAtExit={self._archive}", "-cp", str(self._jar)]
-        names = {"driver-url": "DRIVER_URL", "executor-id": "EXECUTOR_ID", "cores": "EXECUTOR_CORES"}
-        names |= {"app-id": "APPLICATION_ID", "hostname": "EXECUTOR_POD_IP", "podName": "EXECUTOR_POD_NAME"}
-        names |= {"resourceProfileId": "RESOURCE_PROFILE_ID"}
-        options = [text for name, of in names.items() for text in (f"--{name}", environment[f"SPARK_{of}"])]
-        backend = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
-        opts = [value for name, value in sorted(environment.items()) if name.startswith("SPARK_JAVA_OPT_")]
+        name, secret = pod["metadata"]["name"], base64.b64encode(self.secret.read_bytes()).decode()
+        given = {item["name"]: item.get("value", _HERE) for item in container["env"]}
+        command = ["java", *_JAVA.split(), f"-XX:ArchiveClassesAtExit={self._archive}", "-Xmx480m"]
+        command += (value for variable, value in sorted(given.items()) if variable.startswith("SPARK_JAVA_OPT_"))
+        command += ["-cp", str(self._jar), "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"]
+        arguments = {
+            "driver-url": given["SPARK_DRIVER_URL"],
+            "executor-id": given["SPARK_EXECUTOR_ID"],
+            "cores": given["SPARK_EXECUTOR_CORES"],
+            "app-id": given["SPARK_APPLICATION_ID"],
+            "hostname": given["SPARK_EXECUTOR_POD_IP"],
+            "podName": name,
+            "resourceProfileId": given["SPARK_RESOURCE_PROFILE_ID"],
+        }
+        command += (text for argument, value in arguments.items() for text in (f"--{argument}", value))
         self._processes.append(
-            subprocess.Popen([*java, *opts, "-Xmx480m", backend, *options], env={**os.environ, **environment})
+            subprocess.Popen(  # noqa: S603 - what Spark has asked for
+                command,
+                env={**os.environ, **given, "SPARK_EXECUTOR_POD_NAME": name, "_SPARK_AUTH_SECRET": secret},
+            )
         )
 
     def wait(self) -> None:
@@ -123,70 +134,80 @@ class _Executors:
             process.wait(_SECONDS)
 
 
-def _api_server(executors: _Executors) -> type[BaseHTTPRequestHandler]:
-    """Return the handler of an API server: pods that are created run until its end, and watches are told of them."""
-    pods: list[dict] = []
-    created = threading.Condition()
+class _ApiServer(ThreadingHTTPServer):
+    """An API server: pods that are created run until its end, and watches are told of them."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def __init__(self, executors: _Executors) -> None:
+        super().__init__((_HERE, 0), _Handler)
+        self.executors = executors
+        self.pods: list[dict[str, Any]] = []
+        self.created = threading.Condition()
 
-        def do_GET(self) -> None:
-            if "watch=true" in self.path:
-                self._watch()
-            plural = self.path.partition("?")[0].rpartition("/")[2]
-            items = pods if plural == "pods" else []
-            kind = {"pods": "PodList", "configmaps": "ConfigMapList"}.get(plural, "List")
-            self._answer({"apiVersion": "v1", "kind": kind, "metadata": {"resourceVersion": "1"}, "items": items})
+    def create(self, pod: dict[str, Any]) -> None:
+        """Note a pod, and start its executor."""
+        state = {"name": pod["spec"]["containers"][0]["name"], "state": {"running": {}}, "ready": True}
+        with self.created:
+            self.pods.append(pod | {"status": {"phase": "Running", "containerStatuses": [state]}})
+            self.created.notify_all()
+        self.executors.start(pod)
 
-        def do_POST(self) -> None:
-            body = json.loads(self._body())
-            body["metadata"] |= {"uid": "0", "resourceVersion": "1"}
-            self._answer(body, status=201)
-            if body["kind"] == "Pod":
-                state = {"name": body["spec"]["containers"][0]["name"], "state": {"running": {}}, "ready": True}
-                with created:
-                    pods.append(body | {"status": {"phase": "Running", "containerStatuses": [state]}})
-                    created.notify_all()
-                executors.start(body)
+    def next_pod(self, told: int) -> dict[str, Any]:
+        """Wait until there are more pods than so many, and return the next one."""
+        with self.created:
+            self.created.wait_for(lambda: len(self.pods) > told)
+            return self.pods[told]
 
-        def do_DELETE(self) -> None:
-            self._body()
-            self._answer({"apiVersion": "v1", "kind": "Status", "status": "Success"})
 
-        def _watch(self) -> None:
-            """Answer as a WebSocket (RFC 6455): each event is a text frame of medium length."""
-            key = self.headers["Sec-WebSocket-Key"] + _WEBSOCKET
-            self.send_response(101)
-            self.send_header("Upgrade", "websocket")
-            self.send_header("Connection", "Upgrade")
-            self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode())
-            self.end_headers()
-            told = 0
-            while True:
-                with created:
-                    created.wait_for(lambda: len(pods) > told)
-                event = json.dumps({"type": "ADDED", "object": pods[told]}).encode()
-                told += 1
-                self.wfile.write(b"\x81\x7e" + len(event).to_bytes(2) + event)
-                self.wfile.flush()
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _ApiServer
 
-        def _body(self) -> bytes:
-            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+    def do_GET(self) -> None:
+        if "watch=true" in self.path:
+            self._watch()
+        plural = self.path.partition("?")[0].rpartition("/")[2]
+        items = self.server.pods if plural == "pods" else []
+        kind = {"pods": "PodList", "configmaps": "ConfigMapList"}.get(plural, "List")
+        self._answer({"apiVersion": "v1", "kind": kind, "metadata": {"resourceVersion": "1"}, "items": items})
 
-        def _answer(self, document: dict, status: int = 200) -> None:
-            text = json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+    def do_POST(self) -> None:
+        body = json.loads(self._body())
+        body["metadata"] |= {"uid": "0", "resourceVersion": "1"}
+        self._answer(body, status=201)
+        if body["kind"] == "Pod":
+            self.server.create(body)
+
+    def do_DELETE(self) -> None:
+        self._body()
+        self._answer({"apiVersion": "v1", "kind": "Status", "status": "Success"})
+
+    def _watch(self) -> None:
+        """Answer as a WebSocket (RFC 6455): each event is a text frame of medium length."""
+        accept = hashlib.sha1(f"{self.headers['Sec-WebSocket-Key']}{_WEBSOCKET}".encode(), usedforsecurity=False)
+        self.send_response(101)
+        self.send_header("Upgrade", "websocket")
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Sec-WebSocket-Accept", base64.b64encode(accept.digest()).decode())
+        self.end_headers()
+        for told in itertools.count():
+            event = json.dumps({"type": "ADDED", "object": self.server.next_pod(told)}).encode()
+            self.wfile.write(b"\x81\x7e" + len(event).to_bytes(2, "big") + event)
             self.wfile.flush()
 
-        def log_message(self, *_: object) -> None:
-            pass
+    def _body(self) -> bytes:
+        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
 
-    return Handler
+    def _answer(self, document: dict[str, Any], status: int = 200) -> None:
+        text = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+        self.wfile.flush()
+
+    def log_message(self, *_: object) -> None:
+        pass
 
 
 if __name__ == "__main__":
