@@ -192,11 +192,24 @@ def _with_key(store: str, stored: StoredRows, key: Sequence[str]) -> Iterator[St
         return
     if len(key) != len(stored.key):
         raise RuntimeFailure(f"the key of {store} is {', '.join(stored.key)}: give {len(stored.key)}, not {len(key)}")
-    found = [_texts(line) == list(key) for line in encode_json(stored.rows.select(stored.key))]
+    keys = stored.rows.select(stored.key)
+    _check_key(store, keys.schema, key)
+    found = [_texts(line) == list(key) for line in encode_json(keys)]
     values = None if stored.values is None else [v for v, same in zip(stored.values, found, strict=True) if same]
     if any(found):
         rows = stored.rows.filter(pa.array(found))
         yield StoredRows(kind=stored.kind, key=stored.key, rows=rows, values=values)
+
+
+def _check_key(store: str, columns: pa.Schema, key: Sequence[str]) -> None:
+    """Refuse a value that no key can have: of another column, say."""
+    for column, text in zip(columns, key, strict=True):
+        if text != "null" and (pa.types.is_integer(column.type) or pa.types.is_date(column.type)):
+            try:
+                pa.scalar(text).cast(column.type)
+            except pa.ArrowInvalid:
+                order = ", ".join(columns.names)
+                raise RuntimeFailure(f"the key of {store} is {order}: {text} is no value of {column.name}") from None
 
 
 def _texts(row: bytes) -> list[str]:

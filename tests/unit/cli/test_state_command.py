@@ -199,6 +199,7 @@ def test_rows_are_found_by_their_keys_and_some_are_shown(folder):
     assert "function: 2 rows" in shown
     assert "counted: no rows" in state(folder, "counted", "c")
     assert "the key of function is k, day: give 2, not 1" in state(folder, "function", "a", code=1)
+    assert "the key of function is k, day: a is no value of day" in state(folder, "function", DAY, "a", code=1)
 
 
 def test_what_has_no_state_is_answered_with_what_has(folder, tmp_path):
