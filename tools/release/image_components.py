@@ -18,6 +18,7 @@ from tools.release.bill_of_materials import Component
 _STATUS, _INFO, _RELEASE = "var/lib/dpkg/status", "var/lib/dpkg/info/", "usr/lib/os-release"
 _PYTHON = re.compile(r"usr/local/include/python3\.\d+/patchlevel\.h")
 _DIST_INFO = re.compile(r"(?P<folder>.*/(site|dist)-packages/[^/]+\.dist-info)/(METADATA|RECORD)")
+_MANIFEST = "META-INF/MANIFEST.MF"
 _COORDINATES = re.compile(r"META-INF/maven/[^/]+/[^/]+/pom\.properties")
 _JAR_NAMES = (
     re.compile(r"(?P<name>.+?)-(?P<version>\d.*)\.jar"),
@@ -103,13 +104,18 @@ def _python(files: Mapping[str, Facts], owned: set[str]) -> Iterator[Component]:
             yield Component(name="python", version=own[1], url=f"pkg:generic/python@{own[1]}", file=path)
 
 
-def _read_jar(path: str, content: bytes, sha256: str) -> Component:
-    """Return the part that a jar is: by its coordinates in Maven, else by its file's name."""
+def _read_jar(path: str, content: bytes, sha256: str) -> Component | None:
+    """Return the part that a jar is: by its coordinates in Maven, else by its file's name.
+
+    None if it has a manifest alone, which names other jars.
+    """
     file = path.rpartition("/")[2]
     named = next(found for pattern in _JAR_NAMES if (found := pattern.fullmatch(file)))
     name, version = named["name"], named["version"]
     group = None
     with zipfile.ZipFile(io.BytesIO(content)) as jar:
+        if jar.namelist() == [_MANIFEST]:
+            return None
         for entry in filter(_COORDINATES.fullmatch, jar.namelist()):
             lines = jar.read(entry).decode(errors="replace").splitlines()
             values = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}

@@ -122,6 +122,13 @@ def test_jars_are_named_by_maven_or_their_file_with_their_own_hash(components, t
     assert part.sha256 == hashlib.sha256(content).hexdigest()
 
 
+def test_a_jar_that_only_names_others_is_no_part(components, tmp_path):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as names:
+        names.writestr("META-INF/MANIFEST.MF", "Class-Path: a-1.jar")
+    assert components(layer(tmp_path, {"archives/all.jar": out.getvalue(), "a-1.jar": jar()})).keys() == {"a-1.jar"}
+
+
 def test_what_an_upper_layer_removes_or_replaces_is_not_there(components, tmp_path):
     lower = layer(tmp_path, {f"jars/{name}-1.jar": jar() for name in "abc"} | {"more/d-1.jar": jar()})
     newer = jar(g__c="2")
