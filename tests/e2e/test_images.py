@@ -18,7 +18,7 @@ from tools.release.artefacts import SUMS, ReleaseRequest, make_release
 from support.machine import need
 
 MEGABYTE = 1_000_000
-MOST = {"operator": 500, "runtime": 1450}
+MOST = {"operator": 500, "runtime": 1600}
 """Megabytes, unpacked."""
 
 

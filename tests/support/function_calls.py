@@ -215,7 +215,7 @@ to_timestamp(date_format(ts, 'yyyy-MM-dd k'), 'yyyy-MM-dd k'); to_timestamp_ntz(
 to_timestamp(concat(year(dt2), '-', lpad(i2, 3, '0')), 'yyyy-DDD'); unix_timestamp(moment, 'yyyy-MM-dd[ HH:mm]')
 to_timestamp_ntz(ts); convert_timezone('Europe/Brussels', ts); convert_timezone('UTC', 'Asia/Tokyo', dt2)
 convert_timezone('Europe/Brussels', 'America/Los_Angeles', to_timestamp_ntz(ts2)); hour(to_timestamp_ntz(ts))
-from_utc_timestamp(ts2, if(t, 'Europe/Paris', '-03:30'))
+current_timezone(); from_utc_timestamp(ts2, if(t, 'Europe/Paris', '-03:30'))
 to_utc_timestamp(ts2, case g when 1 then 'PST' when 2 then 'Z' end)
 convert_timezone(if(t, 'Asia/Tokyo', '+1'), if(t2, 'America/New_York', 'UTC'), to_timestamp_ntz(ts2))
 make_timestamp(2024, 3, 31, 2, i2, 1.5, if(t, 'Europe/Paris', 'GMT+9'))
