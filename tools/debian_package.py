@@ -12,14 +12,13 @@ def can_install() -> bool:
     return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
+def install_command(*names: str) -> list[str]:
+    """Return the command that installs packages, without questions."""
+    install = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends"
+    return ["/bin/sh", "-c", f"{install} {' '.join(names)}"]
+
+
 def install_package(name: str) -> None:
     """Install a package where that needs no questions; elsewhere, and where it fails, nothing happens."""
     if can_install():
-        install = "apt-get update -qq && apt-get install -qq -y --no-install-recommends "
-        subprocess.run(  # noqa: S603 - a fixed command
-            ["/bin/sh", "-c", install + name],
-            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-            stdout=subprocess.DEVNULL,
-            check=False,
-            timeout=_SECONDS,
-        )
+        subprocess.run(install_command(name), stdout=subprocess.DEVNULL, check=False, timeout=_SECONDS)  # noqa: S603 - fixed

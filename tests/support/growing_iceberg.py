@@ -12,8 +12,6 @@ from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update.snapshot import _OverwriteFiles
 from pyiceberg.types import IntegerType, NestedField, StringType
 
-from streamapp_core.schema import parse_schema
-from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.folder import FolderAdmin, OpenStreams
 from streamapp_systems.iceberg import GrowingIceberg, IcebergTable
@@ -21,6 +19,7 @@ from streamapp_systems.iceberg.locations import place_of
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamDescriptor
 from support import growing_streams
+from support.growing_streams import ssp
 from support.iceberg_outputs import NAME, database_in, library_catalog
 
 COLUMNS = Schema(NestedField(1, "k", IntegerType()), NestedField(2, "p", StringType()))
@@ -28,22 +27,10 @@ COLUMNS = Schema(NestedField(1, "k", IntegerType()), NestedField(2, "p", StringT
 
 def stream(schema: str = "k int", starting_version: int | None = None) -> StreamDescriptor:
     """Give the stream of the table."""
-    return StreamDescriptor(
-        name="s",
-        system="lake",
-        address=NAME,
-        format=StreamFormat.JSON,
-        schema=parse_schema(schema),
-        starting_version=starting_version,
-    )
+    return growing_streams.table_stream(NAME, schema, starting_version)
 
 
 PLAIN = stream()
-
-
-def ssp(partition: int) -> Ssp:
-    """Give a partition of the stream."""
-    return Ssp("lake", "s", partition)
 
 
 class GrowingLake:

@@ -5,10 +5,29 @@ from contextlib import closing
 
 from hypothesis import strategies as st
 
+from streamapp_core.schema import parse_schema
+from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.folder import FolderConsumer
 from streamapp_systems.folder.growing_files import OpenStreams
 from streamapp_systems.protocols import StreamDescriptor
+
+
+def table_stream(address: str, schema: str, starting_version: int | None) -> StreamDescriptor:
+    """Give the stream `s` of a table in the system `lake`."""
+    return StreamDescriptor(
+        name="s",
+        system="lake",
+        address=address,
+        format=StreamFormat.JSON,
+        schema=parse_schema(schema),
+        starting_version=starting_version,
+    )
+
+
+def ssp(partition: int) -> Ssp:
+    """Give a partition of such a stream."""
+    return Ssp("lake", "s", partition)
 
 
 def read_growing(

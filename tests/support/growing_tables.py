@@ -6,34 +6,21 @@ import pyarrow as pa
 from deltalake import write_deltalake
 from hypothesis import strategies as st
 
-from streamapp_core.schema import parse_schema
-from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.folder import FolderAdmin, growing_tables
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamDescriptor
 from support import growing_streams
 from support.delta_outputs import delta_table_in, options_of
+from support.growing_streams import ssp
 
 
 def stream(schema: str = "k int", starting_version: int | None = None) -> StreamDescriptor:
     """Give the stream of the table."""
-    return StreamDescriptor(
-        name="s",
-        system="lake",
-        address="t",
-        format=StreamFormat.JSON,
-        schema=parse_schema(schema),
-        starting_version=starting_version,
-    )
+    return growing_streams.table_stream("t", schema, starting_version)
 
 
 PLAIN = stream()
-
-
-def ssp(partition: int) -> Ssp:
-    """Give a partition of the stream."""
-    return Ssp("lake", "s", partition)
 
 
 def append(root: Place, values: list[int], **more: object) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tools.cluster.errors import ClusterError
 from tools.cluster.process import attempt, run, say
+from tools.debian_package import install_command
 
 _PROGRAMS = {
     "podman": "podman",
@@ -172,5 +173,4 @@ def _install(packages: Sequence[str]) -> None:
     if not shutil.which("apt-get"):
         raise ClusterError(f"install what runs the nodes: {', '.join(packages)} (Debian's names)")
     say(f"== installing {' '.join(packages)}")
-    script = "apt-get update -qq && apt-get install -qq -y --no-install-recommends "
-    run(["/bin/sh", "-c", script + " ".join(packages)], env={"DEBIAN_FRONTEND": "noninteractive"})
+    run(install_command(*packages))

@@ -12,6 +12,7 @@ from tools.cluster.cached import kept, key_of
 from tools.cluster.errors import ClusterError
 from tools.cluster.process import run
 from tools.cluster.versions import VERSIONS
+from tools.debian_package import install_command
 from tools.images.archive import Layer
 from tools.images.layers import added, read_layer, tree_state, write_layer
 
@@ -51,7 +52,7 @@ def debian_tree(tree: Path, packages: Sequence[str]) -> None:
     if os.geteuid() != 0:
         raise ClusterError("images are made from Debian packages by root only (debootstrap)")
     if not shutil.which("debootstrap"):
-        run(["/bin/sh", "-c", "apt-get update -qq && apt-get install -qq -y --no-install-recommends debootstrap"])
+        run(install_command("debootstrap"))
     sources = _sources()
     mirror = [sources[0].split()[1]] if sources else []
     include = f"--include={','.join(packages)}"
