@@ -19,7 +19,7 @@ import yaml
 from deltalake import DeltaTable, write_deltalake
 
 from support import apps, crashes, iceberg_outputs
-from support.processes import kill, workers_of
+from support.processes import kill_worker
 from support.waiting import eventually
 
 KILLS = int(os.environ.get("STREAMAPP_KILL_RUNS", "2"))
@@ -133,7 +133,7 @@ def test_every_row_of_a_source_that_grows_is_written_once(tmp_path, system, publ
         killed.append(process)
         grow_for_a_while(process)
         assert eventually(lambda before=before: found() != before)
-        kill(random.sample(workers_of(process.pid), 1))
+        kill_worker(process.pid, random)
         grow_for_a_while(process)
         process.kill()
     last = crashes.start(tmp_path, "--host", "processes")

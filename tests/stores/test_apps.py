@@ -11,7 +11,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from support import apps, crashes
 from support.object_stores import REGION, SECRET, system_in
-from support.processes import kill, workers_of
+from support.processes import kill_worker
 from support.waiting import eventually
 from unit.docs import pages
 
@@ -105,7 +105,7 @@ def test_every_row_of_a_table_is_written_once_through_kills_and_an_outage(server
         return process
 
     process = started()
-    kill(random.sample(workers_of(process.pid), 1))
+    kill_worker(process.pid, random)
     grow_for_a_while(process)
     process.kill()
     process = started()

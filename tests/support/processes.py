@@ -5,6 +5,9 @@ import signal
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from random import Random
+
+from support.waiting import eventually
 
 
 def python_workers(root: int) -> list[int]:
@@ -21,6 +24,13 @@ def workers_of(root: int) -> list[int]:
 def _forked_by_spark(found: dict[int, bytes]) -> list[int]:
     """Find the daemons and what they have forked; the JVM has the daemon's name among its settings, too."""
     return [pid for pid, command in found.items() if b"-m\0streamapp_runtime.spark.worker_daemon" in command]
+
+
+def kill_worker(root: int, random: Random) -> None:
+    """Kill one of the processes in which a driver's processors run; if it is about to start them, wait for them."""
+    found = eventually(lambda: workers_of(root))
+    assert found, "no processor started"
+    kill(random.sample(found, 1))
 
 
 def executors_of(root: int) -> list[int]:
