@@ -42,7 +42,9 @@ def _document(record: SampledRecord) -> dict[str, object]:
     if record.unreadable is not None:
         return found | {"unreadable": record.unreadable, "value": _text(record.value)}
     if record.deleted:
-        return found | {"deleted": True}
+        found["deleted"] = True
+    if record.deleted and record.row is None:
+        return found
     return found | {"row": None if record.row is None else _row(record.row)}
 
 

@@ -40,6 +40,7 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
         json=JsonOptions() if stream.spec is None else stream.spec.json_options,
         folder_columns=() if stream.spec is None else stream.spec.folder_columns,
         starting_version=None if stream.spec is None else stream.spec.starting_version,
+        change_key=_change_key(stream.spec, stream.schema),
         time_zone=stream.time_zone,
     )
 
@@ -62,7 +63,16 @@ def declared_descriptor(name: str, spec: StreamSpec) -> StreamDescriptor:
         csv=spec.csv,
         folder_columns=spec.folder_columns,
         starting_version=spec.starting_version,
+        change_key=_change_key(spec, None),
     )
+
+
+def _change_key(spec: StreamSpec | None, schema: Schema | None) -> tuple[str, ...]:
+    """Return the columns by which the rows of a stream replace each other, as its schema writes them."""
+    if spec is None or spec.changes is not StreamChanges.UPSERT or spec.key is None:
+        return ()
+    columns = [None if schema is None else schema.get(name) for name in spec.key_columns]
+    return tuple(n if c is None else c.name for n, c in zip(spec.key_columns, columns, strict=True))
 
 
 def changelog_stream(plan: Plan) -> StreamDescriptor:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
+from streamapp_core.spec.streams import CHANGE_COLUMN
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, descriptor, output_descriptor
 from streamapp_runtime.errors import RuntimeFailure
@@ -26,8 +27,9 @@ from streamapp_systems.registry import Systems
 class SampledRecord:
     """A record of a stream.
 
-    `row` is its row as a JSON object, None if it has none: it `deleted` its key, or is `unreadable` for this reason,
-    then with its `value` as it is. `timestamp` (milliseconds) and `key` are those of a message; files have none.
+    `row` is its row as a JSON object, None if it has none: a message that `deleted` its key, or what is `unreadable`
+    for this reason, then with its `value` as it is. `timestamp` (milliseconds) and `key` are those of a message; files
+    have none, so a row that is `deleted` there has its key.
     """
 
     partition: int
@@ -120,8 +122,14 @@ def _records(fetched: FetchedBatch | BadRecord, decoder: MessageDecoder | None) 
 
 
 def _of_rows(batch: FetchedBatch, rows: pa.RecordBatch) -> Iterator[SampledRecord]:
-    for offset, row in enumerate(encode_json(pa.Table.from_batches([rows])), batch.offset):
-        yield SampledRecord(partition=batch.ssp.partition, offset=offset, row=row)
+    place, table = batch.ssp.partition, pa.Table.from_batches([rows])
+    changes: list[str | None] = ["u"] * len(table)
+    if CHANGE_COLUMN in table.column_names:
+        changes = table.column(CHANGE_COLUMN).to_pylist()
+        table = table.drop_columns([CHANGE_COLUMN])
+    for offset, (row, change) in enumerate(zip(encode_json(table), changes, strict=True), batch.offset):
+        if change is not None:
+            yield SampledRecord(partition=place, offset=offset, row=row, deleted=change == "d")
 
 
 def _of_messages(batch: FetchedBatch, decoder: MessageDecoder | None) -> Iterator[SampledRecord]:

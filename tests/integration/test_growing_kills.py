@@ -1,4 +1,4 @@
-"""Kill apps that read a folder or a table that grows, also while files are counted: each row is written once.
+"""Kill apps that read a folder or a table that grows or changes, also while files are counted: each row counts once.
 
 One writes files, the others tables of Delta and Iceberg, whose commits have the rows of several commits of the app.
 Workers die while their driver lives, and drivers while their workers do, which go on until they notice.
@@ -10,9 +10,11 @@ import json
 import os
 import subprocess
 from collections import Counter
+from contextlib import contextmanager
 from itertools import count
 from random import Random
 
+import duckdb
 import pyarrow as pa
 import pytest
 import yaml
@@ -119,6 +121,15 @@ def test_every_row_of_a_source_that_grows_is_written_once(tmp_path, system, publ
     def found():
         return read(tmp_path / "out")
 
+    with grown_and_killed(tmp_path, random, grow, found):
+        assert eventually(lambda: found() == dict.fromkeys(range(written), 1)), found() - Counter(range(written))
+    assert next(numbers) > 8 * KILLS
+
+
+@contextmanager
+def grown_and_killed(folder, random, grow, found):
+    """Let a source grow while its readers are killed; a last one goes on in the block, beside workers that are left."""
+
     def grow_for_a_while(process):
         for _ in range(random.randrange(4, 8)):
             grow()
@@ -126,18 +137,71 @@ def test_every_row_of_a_source_that_grows_is_written_once(tmp_path, system, publ
                 process.wait(timeout=random.uniform(0, 0.5))
 
     grow()
-    killed = []
+    started = []
     for _ in range(KILLS):
         before = found()
-        process = crashes.start(tmp_path, "--host", "processes")
-        killed.append(process)
+        process = crashes.start(folder, "--host", "processes")
+        started.append(process)
         grow_for_a_while(process)
         assert eventually(lambda before=before: found() != before)
         kill_worker(process.pid, random)
         grow_for_a_while(process)
         process.kill()
-    last = crashes.start(tmp_path, "--host", "processes")
-    assert eventually(lambda: found() == dict.fromkeys(range(written), 1)), found() - Counter(range(written))
-    for process in [last, *killed]:
+    started.append(crashes.start(folder, "--host", "processes"))
+    yield
+    for process in reversed(started):
         crashes.kill_group(process)
-    assert next(numbers) > 8 * KILLS
+
+
+@pytest.mark.parametrize("feed", ["true", "false"])
+def test_changes_of_a_table_make_of_groups_what_the_table_has(tmp_path, feed):
+    lay_out(tmp_path, "delta", "files")
+    document = yaml.safe_load((tmp_path / "app.yaml").read_text())
+    changed = {"schema": "k bigint, g int, v bigint", "key": "k", "changes": "upsert", "partitions": 1}
+    document["spec"]["streams"]["in"] |= changed
+    document["spec"]["operators"] = [
+        {"name": "by", "from": "in", "partitionBy": {"key": "g"}},
+        {"name": "sums", "from": "by", "aggregate": {"by": ["g"], "select": "count(*) as n, sum(v) as v"}},
+        {"name": "sent", "from": "sums", "sendTo": "out"},
+    ]
+    (tmp_path / "app.yaml").write_text(yaml.safe_dump(document))
+    folder, random, versions = tmp_path / "lake" / "t", Random(feed), count()
+    schema = pa.schema([("k", pa.int64()), ("g", pa.int32()), ("v", pa.int64())])
+    DeltaTable.create(folder, schema, configuration={"delta.enableChangeDataFeed": feed})
+
+    def rows():
+        keys = random.sample(range(2 * ROWS), random.randrange(1, ROWS))
+        return pa.table(
+            [keys, [random.randrange(8) for _ in keys], [random.randrange(100) for _ in keys]], schema=schema
+        )
+
+    def change():
+        table, version = DeltaTable(folder), next(versions)
+        match version % 5:
+            case 0:
+                merged = table.merge(rows(), "t.k = s.k", "s", "t")
+                merged.when_matched_update_all().when_not_matched_insert_all().execute()
+            case 1:
+                table.update({"g": f"cast((g + {version}) % 8 as int)"}, predicate=f"k % 3 = {version % 3}")
+            case 2:
+                table.delete(f"k % 7 = {version % 7}")
+            case 3:
+                write_deltalake(table, rows(), mode="overwrite")
+            case _:
+                table.optimize.compact()
+
+    def wanted():
+        return {
+            group: (n, v)
+            for group, n, v in duckdb.from_arrow(DeltaTable(folder).to_pyarrow_table())
+            .aggregate("g, count(*), sum(v)::bigint")
+            .fetchall()
+        }
+
+    def found():
+        last = apps.last_per_key(tmp_path / "out", 1).values()
+        return {int(group): (int(n), int(v)) for group, n, v, change in last if change == "u"}
+
+    with grown_and_killed(tmp_path, random, change, found):
+        assert eventually(lambda: found() == wanted()), (found(), wanted())
+    assert next(versions) > 8 * KILLS

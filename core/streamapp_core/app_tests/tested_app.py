@@ -33,9 +33,10 @@ def build_tested_app(
 ) -> dict[str, Any]:
     """Return an accepted app's document with systems in a folder and streams of JSON that end.
 
-    Systems of Kafka and logs become embedded logs, those with files or tables folders of files. Nothing depends on the
-    time of day: no partition is idle, and no row too far ahead. A row in the partition of another key ends the app. The
-    rows of operators in `expected` go to streams of their own, too (`output_stream`).
+    Systems of Kafka and logs become embedded logs, those with files or tables folders of files, and changes of tables
+    records of the default system, since files delete nothing. Nothing depends on the time of day: no partition is idle,
+    and no row too far ahead. A row in the partition of another key ends the app. The rows of operators in `expected` go
+    to streams of their own, too (`output_stream`).
     """
     tested = deepcopy(dict(document))
     spec = tested["spec"]
@@ -47,7 +48,7 @@ def build_tested_app(
         else {"file": {"path": f"{folder}/{name}"}}
         for name, system in plan.app.spec.systems.items()
     }
-    spec["streams"] = {name: _stream(spec["streams"][name], plan.streams[name]) for name in spec["streams"]}
+    spec["streams"] = {name: _stream(spec["streams"][name], plan.streams[name], plan) for name in spec["streams"]}
     emitting = [name for name in expected if name in plan.operators and find_output(name, plan) is not None]
     operators = [plan.operators[name] for name in emitting]
     spec["streams"] |= {output_stream(operator.name, plan): _tap(operator, plan) for operator in operators}
@@ -78,8 +79,10 @@ def _sender(name: str, plan: Plan) -> dict[str, Any]:
     return {"name": f"{stream}-out", "from": name, "sendTo": stream}
 
 
-def _stream(declared: Mapping[str, Any], planned: PlannedStream) -> dict[str, Any]:
+def _stream(declared: Mapping[str, Any], planned: PlannedStream, plan: Plan) -> dict[str, Any]:
     stream = {name: declared[name] for name in _KEPT_OF_STREAMS if name in declared}
+    if planned.spec is not None and planned.spec.changes.is_read and not planned.system_kind.transactional:
+        stream["system"] = plan.default_system
     if planned.role is StreamRole.OUTPUT:
         if planned.system_kind.transactional:
             stream["partitions"] = planned.partitions

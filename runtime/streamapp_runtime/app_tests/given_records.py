@@ -136,7 +136,7 @@ def _readable(row: PlacedRow) -> Problem:
 
 
 def _key(row: pa.Table, stream: PlannedStream) -> bytes | None:
-    if not stream.key or not stream.system_kind.transactional:
+    if not stream.key or not (stream.system_kind.transactional or isinstance(stream.type.changes, Upsert)):
         return None
     keys: list[bytes | None] = key_bytes(record_key(stream).values(row).combine_chunks(), stream.key_format).to_pylist()
     return keys[0]

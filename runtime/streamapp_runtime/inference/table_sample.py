@@ -33,7 +33,9 @@ def sample_table(source: str, app_folder: Path, rows: int) -> SourceSample:
         StreamSystemError: the table can't be read, or has what is not supported.
     """
     table = Path(source).resolve()
-    snapshot = DeltaLog(table).snapshot()
+    log = DeltaLog(table)
+    snapshot = log.snapshot()
+    log.check_whole(snapshot.files)
     types = dict(table_columns(snapshot.metadata))
     files = snapshot.files[-SAMPLED_FILES:]
 

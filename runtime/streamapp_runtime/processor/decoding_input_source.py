@@ -7,11 +7,13 @@ from itertools import accumulate, pairwise
 from typing import Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streamapp_core.control.control_codec import decode
 from streamapp_core.control.messages import UserMessage
 from streamapp_core.control.sequence_numbers import SequenceNumber, decode_key
 from streamapp_core.spec.job import OnError
+from streamapp_core.spec.streams import CHANGE_COLUMN
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.rows.arrow_ipc import decode_rows, decode_shared_rows
@@ -92,9 +94,21 @@ class DecodingInputSource:
         rows = None
         if fetched.rows is not None and len(fetched.rows):
             table = pa.Table.from_batches([fetched.rows])
-            self._claims.check(fetched.ssp, table, lambda row: fetched.offset + row)
-            rows = add_event_time(table, self._event_times[stream])
+            if CHANGE_COLUMN in table.column_names:
+                rows = self._changes(stream, table)
+            else:
+                self._claims.check(fetched.ssp, table, lambda row: fetched.offset + row)
+                rows = add_event_time(table, self._event_times[stream])
         return DecodedBatch(ssp=fetched.ssp, next_offset=fetched.next_offset, rows=rows, ended=fetched.ended)
+
+    def _changes(self, stream: str, records: pa.Table) -> pa.Table | None:
+        """Return the changes of a table, whose one partition has all keys; None if there are none."""
+        changes = records.filter(records.column(CHANGE_COLUMN).is_valid())
+        if not len(changes):
+            return None
+        deleted = pc.equal(changes.column(CHANGE_COLUMN), "d").to_numpy()
+        rows = add_event_time(changes.drop_columns([CHANGE_COLUMN]), self._event_times[stream])
+        return with_deleted_column(rows, deleted)
 
     def _decode_external(self, fetched: FetchedBatch) -> DecodedBatch:
         stream = fetched.ssp.stream

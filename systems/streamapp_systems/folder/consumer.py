@@ -10,6 +10,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.fair_order import FairOrder, share
 from streamapp_systems.folder.admin import open_journal
+from streamapp_systems.folder.delta_changes import CHANGE_FIELD
 from streamapp_systems.folder.file_chain import FileChain
 from streamapp_systems.folder.growing_files import OpenStreams
 from streamapp_systems.folder.look_thread import LookThread
@@ -109,6 +110,7 @@ class FolderConsumer:
         if stream.schema is None:
             raise StreamSystemError(f"stream {stream.name}: rows of files are read by a schema; the stream needs one")
         files = self._open_stream(stream)
+        schema = arrow_schema(stream.schema)
         journal = open_journal(files)
         self._journals.append(journal)
         ends = journal.ends(positions)
@@ -126,8 +128,8 @@ class FolderConsumer:
                 offset=offset,
                 find=partial(journal.find, partition),
                 path=files.path,
-                file_format=files.format,
-                schema=arrow_schema(stream.schema),
+                file_format=partial(files.format, journal),
+                schema=schema.append(CHANGE_FIELD) if stream.change_key else schema,
             )
 
     def _notice(self) -> None:

@@ -47,16 +47,19 @@ class DataFile:
 
 @dataclass(slots=True, kw_only=True)
 class Commit:
-    """A version of a table: the files with new rows, and whether rows were changed or deleted.
+    """A version of a table: the files with new rows, and those that it removes because rows change or go.
 
+    It does not say in which partitions `unplaced` ones were. `change_data` are the files of the change data feed.
     `files` and `gone` have all that it adds and removes, also without new rows; `metadata` is None if it stays.
     """
 
     version: int
     operation: str = "an operation without a name"
-    changed_rows: bool = False
     metadata: TableMetadata | None = None
     added: list[DataFile] = field(default_factory=list)
+    removed: list[DataFile] = field(default_factory=list)
+    unplaced: list[str] = field(default_factory=list)
+    change_data: list[DataFile] = field(default_factory=list)
     files: list[DataFile] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
 
@@ -159,7 +162,7 @@ class DeltaLog:
         """Read the latest version of the table as a whole.
 
         Raises:
-            StreamSystemError: there is none, or it can't be read, or holds rows that are marked as deleted.
+            StreamSystemError: there is none, or it can't be read.
         """
         names = self._names()
         checkpoint, parts = self._latest_checkpoint(names)
@@ -174,7 +177,6 @@ class DeltaLog:
             files.update((file.path, file) for file in commit.files)
         if metadata is None:
             raise StreamSystemError(f"table {self._table}: its log has no metadata; is it a table of Delta?")
-        self.check_whole(files.values())
         return Snapshot(
             version=max(commits, default=checkpoint),
             metadata=metadata,
@@ -255,7 +257,12 @@ class DeltaLog:
                     commit.added.append(file)
             case "remove":
                 commit.gone.append(self._path(value["path"]))
-                commit.changed_rows = commit.changed_rows or bool(value["dataChange"])
+                if value["dataChange"]:
+                    file = self._file({**value, "partitionValues": value.get("partitionValues") or {}})
+                    commit.removed.append(file)
+                    commit.unplaced += [file.path] if value.get("partitionValues") is None else []
+            case "cdc":
+                commit.change_data.append(self._file(value))
             case "protocol":
                 self._check_protocol(commit.version, value)
             case "metaData":
@@ -287,7 +294,7 @@ class DeltaLog:
         return DataFile(
             path=self._path(value["path"]),
             values=dict(value["partitionValues"]),
-            modified=value["modificationTime"],
+            modified=value.get("modificationTime", 0),
             deletes_rows=value.get("deletionVector") is not None,
         )
 

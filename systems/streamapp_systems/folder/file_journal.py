@@ -175,6 +175,15 @@ class FileJournal:
             ).fetchone()
         return None if row is None else _file(row)
 
+    def named(self, beginning: str) -> list[SeenFile]:
+        """Return the files whose names begin with a text that ends with a slash, in their order."""
+        with explained(self._path):
+            rows = self._connection.execute(
+                f"SELECT {_FILE} FROM files WHERE name >= ? AND name < ? ORDER BY id",
+                (beginning, beginning.removesuffix("/") + "0"),  # what follows the slash
+            ).fetchall()
+        return [_file(row).file for row in rows]
+
     def files(self, partition: int) -> Iterator[JournalFile]:
         """Yield the files of a partition that have records, in their order."""
         offset = 0

@@ -60,8 +60,8 @@ class GrowingFiles(Protocol):
         """Return the path of a file of the journal."""
         ...
 
-    def format(self, seen: SeenFile) -> FileFormat:
-        """Return the reader of a file."""
+    def format(self, journal: FileJournal, seen: SeenFile) -> FileFormat:
+        """Return the reader of a file of the journal."""
         ...
 
 

@@ -142,7 +142,7 @@ class GrowingFolder:
         """See `GrowingFiles.path`."""
         return self._root / name
 
-    def format(self, seen: SeenFile | None = None) -> FileFormat:  # noqa: ARG002 - all files have one
+    def format(self, journal: FileJournal, seen: SeenFile) -> FileFormat:  # noqa: ARG002 - all files have one
         """See `GrowingFiles.format`."""
         return file_format(self.descriptor)
 
@@ -193,7 +193,7 @@ class GrowingFolder:
             before = path.stat()
             if isinstance(path, Path) and not self._rests(name, before.st_size, before.st_mtime_ns):
                 return None
-            records = self.format().count(path)
+            records = file_format(self.descriptor).count(path)
             after = path.stat()
         except (FileNotFoundError, ObjectChanged):
             self._waiting.pop(name, None)

@@ -1,14 +1,23 @@
-"""The files of a Delta table that is appended to, in the order of its versions."""
+"""The files of a Delta table in the order of its versions: those that are added, or those with its changes."""
 
 import json
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 import pyarrow as pa
 
 from streamapp_systems.file.file_chunks import FileFormat
+from streamapp_systems.folder.delta_changes import (
+    ChangedRows,
+    ChangeFile,
+    DeltaChanges,
+    changes_of,
+    parse_change_file,
+    prefix,
+)
 from streamapp_systems.folder.delta_log import Commit, CommitStat, DataFile, DeltaLog, Snapshot, TableMetadata
 from streamapp_systems.folder.delta_rows import DeltaRows, table_mismatches
 from streamapp_systems.folder.file_journal import FileJournal, Progress, SeenFile
@@ -24,7 +33,8 @@ _COUNTED_AT_ONCE = 16
 class GrowingTable:
     """The files of a table as `GrowingFiles`: those of the version at first sight, then those that versions add.
 
-    Files that only compact others add nothing. With `startingVersion` the first version is that one.
+    Files that only compact others add nothing. With `startingVersion` the first version is that one. A stream whose
+    rows replace each other has the files with what versions insert and delete, under the names of `ChangeFile`.
     """
 
     keeps_files = True
@@ -32,16 +42,20 @@ class GrowingTable:
 
     def __init__(self, root: Place, journals: Path, descriptor: StreamDescriptor) -> None:
         self.descriptor = descriptor
-        self.journal_path = journals / f"{quote(descriptor.address, safe='')}.db"
+        kind = "+changes" if descriptor.change_key else ""
+        self.journal_path = journals / f"{quote(descriptor.address, safe='')}{kind}.db"
         self._table = root / descriptor.address
         self._log = DeltaLog(self._table)
         self._checked: CommitStat | None = None
         """The latest commit when the table was last checked to be that of the journal."""
+        self._inserted: tuple[int, pa.Table] | None = None
+        """The keys that a version inserts, while its deletions are read."""
 
     @property
     def layout(self) -> str:
-        """The version that it begins with."""
-        return json.dumps({"format": "delta", "startingVersion": self.descriptor.starting_version})
+        """The version that it begins with, and whether its files are those with changes."""
+        changes = {"changes": True} if self.descriptor.change_key else {}
+        return json.dumps({"format": "delta", "startingVersion": self.descriptor.starting_version, **changes})
 
     def check_place(self) -> None:
         """See `GrowingFiles.check_place`."""
@@ -59,7 +73,7 @@ class GrowingTable:
         while version < latest:
             commit = self._log.commit(version + 1)
             self._check(commit, progress)
-            files = self._seen(journal, commit.added)
+            files = self._seen(journal, commit)
             if not journal.append(files, Progress(commit.version, progress.source), version):
                 return frozenset(partitions)  # another reader was faster: its files come with the next look
             version = commit.version
@@ -69,11 +83,11 @@ class GrowingTable:
 
     def path(self, name: str) -> Place:
         """See `GrowingFiles.path`."""
-        return self._table / name
+        return self._table / (parse_change_file(name).path if self.descriptor.change_key else name)
 
-    def format(self, seen: SeenFile) -> FileFormat:
+    def format(self, journal: FileJournal, seen: SeenFile) -> FileFormat:
         """See `GrowingFiles.format`."""
-        return DeltaRows(json.loads(seen.columns or "{}"))
+        return self._changes(journal, seen) if self.descriptor.change_key else _rows(seen)
 
     def mismatches(self) -> list[str]:
         """Return why the stream's columns can't be read of the table as it is now, each reason with what to do.
@@ -81,16 +95,25 @@ class GrowingTable:
         Raises:
             StreamSystemError: there is no table, or it can't be read.
         """
-        return self._mismatches(self._log.snapshot().metadata)
+        return self._mismatches(self._snapshot().metadata)
+
+    def _snapshot(self) -> Snapshot:
+        """Read the table as it is now; rows that are marked as deleted may be there once a feed has said that."""
+        snapshot = self._log.snapshot()
+        if not self.descriptor.change_key:
+            self._log.check_whole(snapshot.files)
+        return snapshot
 
     def _begin(self, journal: FileJournal, progress: Progress) -> Progress:
         """Check that the table is that of the journal, and fill the journal if it is new."""
         checked = self._log.latest_commit()
-        snapshot = self._log.snapshot()
+        snapshot = self._snapshot()
         self._check_columns(snapshot.metadata, snapshot.version)
         if progress.version is None:
             first = self._first(snapshot)
-            journal.append(self._seen(journal, first.files), Progress(first.version, first.metadata.id), None)
+            self._log.check_whole(first.files)
+            whole = Commit(version=first.version, added=list(first.files))
+            journal.append(self._seen(journal, whole), Progress(first.version, first.metadata.id), None)
             progress = journal.progress()
         if progress.source != snapshot.metadata.id:
             raise self._another()
@@ -108,11 +131,19 @@ class GrowingTable:
             )
         return Snapshot(version=starting - 1, metadata=snapshot.metadata, files=())
 
-    def _seen(self, journal: FileJournal, files: Collection[DataFile]) -> Mapping[int, list[SeenFile]]:
+    def _seen(self, journal: FileJournal, commit: Commit) -> Mapping[int, list[SeenFile]]:
+        """Return the files of a version that are read, by partition; changes are in one, so that they have an order."""
         found: dict[int, list[SeenFile]] = {}
         with ThreadPoolExecutor(_COUNTED_AT_ONCE) as threads:
             try:
-                for seen in threads.map(self._count, files):
+                if self.descriptor.change_key:
+                    changes = tuple(changes_of(commit))
+                    counted = threads.map(self._count, [file for _, file in changes])
+                    for (rows, _), seen in zip(changes, counted, strict=True):
+                        name = ChangeFile(commit.version, rows, seen.name).name
+                        found.setdefault(0, []).append(replace(seen, name=name))
+                    return found
+                for seen in threads.map(self._count, commit.added):
                     found.setdefault(file_partition(seen.name, journal.partitions), []).append(seen)
             except BaseException:
                 threads.shutdown(cancel_futures=True)
@@ -131,17 +162,44 @@ class GrowingTable:
             ) from error
         return SeenFile(name=file.path, size=size, modified=None, records=records, columns=columns)
 
+    def _changes(self, journal: FileJournal, seen: SeenFile) -> DeltaChanges:
+        change = parse_change_file(seen.name)
+        return DeltaChanges(
+            file=_rows(seen),
+            rows=change.rows,
+            key=self.descriptor.change_key,
+            inserted_keys=lambda key: self._inserted_keys(journal, change.version, key),
+        )
+
+    def _inserted_keys(self, journal: FileJournal, version: int, key: pa.Schema) -> pa.Table:
+        """Return the keys of the rows that a version inserts."""
+        if self._inserted is None or self._inserted[0] != version:
+            batches: list[pa.RecordBatch] = []
+            for rows in (ChangedRows.ADDED, ChangedRows.INSERTED):
+                for seen in journal.named(prefix(version, rows)):
+                    batches += self._changes(journal, seen).keys(self.path(seen.name), key)
+            self._inserted = version, pa.Table.from_batches(batches, key)
+        return self._inserted[1]
+
     def _check(self, commit: Commit, progress: Progress) -> None:
         if commit.metadata is not None and commit.metadata.id != progress.source:
             raise self._another()
-        if commit.changed_rows:
+        changes = bool(self.descriptor.change_key)
+        if commit.removed and not changes:
             raise StreamSystemError(
                 f"stream {self.descriptor.name}: version {commit.version} of table {self._table} ({commit.operation}) "
                 "changes or deletes rows, and a stream of a table has rows that are appended and stay. Stop the apps "
                 f"that read the table, remove journal {self.journal_path}, and begin new runs, which read it as it is "
-                "now"
+                "now; or, if rows have a key, declare the stream's `key` and `changes: upsert`"
             )
-        self._log.check_whole(commit.added)
+        if not (changes and commit.change_data):
+            self._log.check_whole([*commit.added, *commit.removed])
+            if commit.unplaced:
+                raise StreamSystemError(
+                    f"stream {self.descriptor.name}: version {commit.version} of table {self._table} removes "
+                    f"{commit.unplaced[0]} and does not say of which partition (`partitionValues`). Remove journal "
+                    f"{self.journal_path}, and begin a new run, which reads the table as it is now"
+                )
         if commit.metadata is not None:
             self._check_columns(commit.metadata, commit.version)
 
@@ -161,6 +219,10 @@ class GrowingTable:
             f"stream {self.descriptor.name}: {self._table} is another table than the one whose files journal "
             f"{self.journal_path} has: it was deleted and made again. Remove the journal, and begin a new run"
         )
+
+
+def _rows(seen: SeenFile) -> DeltaRows:
+    return DeltaRows(json.loads(seen.columns or "{}"))
 
 
 def growing_tables(root: Place, journals: Path | None) -> OpenStreams:

@@ -85,7 +85,7 @@ class GrowingIceberg:
         """See `GrowingFiles.path`."""
         return place_of(name, self._root)
 
-    def format(self, seen: SeenFile) -> FileReader:
+    def format(self, journal: FileJournal, seen: SeenFile) -> FileReader:  # noqa: ARG002 - a file says it all
         """See `GrowingFiles.format`."""
         metadata = self._load().metadata
         self._check_columns(metadata)

@@ -17,7 +17,8 @@ class FetchedBatch:
     """The records that one poll fetched of one partition, in order.
 
     A system that stores rows fills `rows` (one row an offset, columns as in the stream's schema); one that stores
-    bytes fills `messages`. Reading continues at `next_offset`. `ended`: a bounded partition has been read up to its
+    bytes fills `messages`. Rows of a stream with a `change_key` have `CHANGE_COLUMN`, too, which is null where an
+    offset has no change. Reading continues at `next_offset`. `ended`: a bounded partition has been read up to its
     end; this is reported once, perhaps with nothing else.
     """
 

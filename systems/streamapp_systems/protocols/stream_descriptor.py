@@ -11,7 +11,7 @@ class StreamDescriptor:
     """The properties of a stream that its system needs: `name` as in the spec, `address` as in the system.
 
     The address is a path or a topic. Of a `keyed` stream only the last record of each key counts: a system that
-    creates it may compact it.
+    creates it may compact it. Rows of a table replace each other by the columns of `change_key`; without any they stay.
     """
 
     name: str
@@ -24,5 +24,6 @@ class StreamDescriptor:
     keyed: bool = False
     folder_columns: tuple[str, ...] = ()
     starting_version: int | None = None
+    change_key: tuple[str, ...] = ()
     time_zone: str = "UTC"
     """The time zone of texts of timestamps that name none."""

@@ -59,6 +59,25 @@ def test_records_that_cannot_be_read_are_skipped_or_end_the_app(tmp_path):
     assert run(tmp_path)[0] == 0
 
 
+def test_changes_of_a_table_are_given_with_what_they_delete(tmp_path):
+    document = apps.document(
+        [
+            {"name": "by-k", "from": "in", "partitionBy": {"key": "k"}},
+            {"name": "counted", "from": "by-k", "aggregate": {"by": ["k"], "select": "count(*) as n"}},
+            {"name": "sent", "from": "counted", "sendTo": "out"},
+        ],
+    )
+    document["spec"]["systems"]["lake"] = {"delta": {"path": "lake"}}
+    changed = {"system": "lake", "schema": "id int, k string", "key": "id", "changes": "upsert"}
+    document["spec"]["streams"] = {"in": changed, "out": {"system": "log", "key": "k"}}
+    rows = [{"id": 1, "k": "a"}, {"id": 2, "k": "b"}, {"id": 1, "__op": "d"}]
+    (tmp_path / "app.yaml").write_text(json.dumps(document))
+    tests = [{"name": "counts", "given": {"in": rows}, "expect": {"out": [{"k": "b", "n": 1}]}}]
+    (tmp_path / "app.tests.yaml").write_text(json.dumps({"tests": tests}))
+    code, output = run(tmp_path)
+    assert code == 0, output
+
+
 def test_rows_are_compared_in_any_order_or_in_that_of_a_key(tmp_path):
     mixed = [ROWS[1], ROWS[3], ROWS[0], ROWS[2]]
     wrong = [ROWS[0], ROWS[3], ROWS[2], ROWS[1]]

@@ -4,14 +4,16 @@ import json
 import os
 from contextlib import closing
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from streamapp_cli.main import app
 from streamapp_core.spec.streams import StreamFormat
-from streamapp_systems.folder import FolderAdmin, growing_folders
+from streamapp_systems.folder import FolderAdmin, growing_folders, growing_tables
 from streamapp_systems.protocols import StreamDescriptor
 from support import apps, json_logs
 
@@ -123,6 +125,29 @@ def test_of_folders_that_grow_the_last_rows_are_shown(tmp_path):
     os.utime(tmp_path / "lines" / "0.csv", (1_577_836_800, 1_577_836_800))
     found = peek(tmp_path, "lines", "--rows", "2", made=made)
     assert [(record["offset"], record.get("row")) for record in found] == [(1, None), (2, {"k": "z", "a": 3})]
+
+
+def test_of_changes_of_tables_those_that_delete_have_their_keys(tmp_path):
+    made = document(orders={"system": "lake", "schema": "a int, k string", "key": "k", "changes": "upsert"})
+    made["spec"]["systems"]["lake"] = {"delta": {"path": "."}}
+    rows = pa.table({"k": ["x", "y"], "a": pa.array([1, 2], pa.int32())})
+    write_deltalake(tmp_path / "orders", rows, configuration={"delta.enableChangeDataFeed": "true"})
+    stream = StreamDescriptor(
+        name="orders", system="lake", address="orders", format=StreamFormat.JSON, change_key=("k",)
+    )
+    with closing(FolderAdmin(growing_tables(tmp_path, None))) as admin:
+        admin.create({stream: 1})
+        admin.end_offsets([stream])
+        DeltaTable(tmp_path / "orders").delete("k = 'x'")
+        admin.end_offsets([stream])
+    found = [
+        {name: record[name] for name in record if name != "partition"} for record in peek(tmp_path, "orders", made=made)
+    ]
+    assert found == [
+        {"offset": 0, "row": {"a": 1, "k": "x"}},
+        {"offset": 1, "row": {"a": 2, "k": "y"}},
+        {"offset": 2, "deleted": True, "row": {"a": None, "k": "x"}},
+    ]
 
 
 @pytest.mark.parametrize(

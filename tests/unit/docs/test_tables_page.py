@@ -69,6 +69,49 @@ def test_the_example_follows_tables_of_delta(tmp_path):
     apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == second)
 
 
+def test_the_example_follows_changes_of_a_table(tmp_path):
+    table = tmp_path / "lake" / "sales" / "customers"
+
+    def customers(ids, cities):
+        return pa.table({"id": pa.array(ids, pa.int64()), "city": pa.array(cities, pa.string())})
+
+    def found():
+        last = apps.last_per_key(tmp_path / "living", 1).values()
+        return {city: int(count) for city, count, change in last if change == "u"}
+
+    document = example("changes.yaml")
+    document["spec"]["job"] = {"commitInterval": "100ms"}
+    write_deltalake(
+        table, customers([1, 2, 3], ["rome", "oslo", "rome"]), configuration={"delta.enableChangeDataFeed": "true"}
+    )
+    apps.run_until(tmp_path, document, lambda: found() == {"rome": 2, "oslo": 1})
+    DeltaTable(table).update({"city": "'rome'"}, predicate="id = 2")
+    DeltaTable(table).delete("id = 1")
+    write_deltalake(table, customers([4], ["oslo"]), mode="append")
+    apps.run_until(
+        tmp_path, document, lambda: found() == {"rome": 2, "oslo": 1} and len(apps.rows(tmp_path / "living")) > 2
+    )
+    write_deltalake(table, customers([3, 4], ["bern", "bern"]), mode="overwrite")
+    apps.run_until(tmp_path, document, lambda: found() == {"bern": 2})
+
+
+def test_a_side_input_of_changes_forgets_what_is_deleted(tmp_path):
+    document = example("lake.yaml")
+    document["spec"]["job"] = {"commitInterval": "100ms"}
+    document["spec"]["streams"]["shops"] |= {"key": "shop", "changes": "upsert"}
+    shops, orders = tmp_path / "lake" / "shops", tmp_path / "lake" / "sales" / "orders"
+    day = pa.array([datetime.date(2024, 5, 1)] * 2)
+    write_deltalake(shops, pa.table({"shop": ["a", "b"], "city": ["oslo", "rome"]}))
+    write_deltalake(orders, pa.table({"shop": ["a", "b"], "amount": [1, 2], "day": day}))
+    first = [("a", "oslo", "1", "2024-05-01"), ("b", "rome", "2", "2024-05-01")]
+    apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == first)
+    DeltaTable(shops).delete("shop = 'a'")
+    DeltaTable(shops).update({"city": "'bern'"}, predicate="shop = 'b'")
+    write_deltalake(orders, pa.table({"shop": ["a", "b"], "amount": [3, 4], "day": day}), mode="append")
+    second = [("a", "", "3", "2024-05-01"), ("b", "bern", "4", "2024-05-01")]
+    apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == sorted(first + second))
+
+
 def test_the_same_app_follows_tables_of_iceberg(tmp_path):
     document = example("lake.yaml")
     document["spec"]["job"] = {"commitInterval": "100ms"}

@@ -54,12 +54,13 @@ def _declared(graph: Graph, name: str, stream: StreamSpec, partitions: int | Non
     system = graph.spec.systems.get(stream.system)
     files = system is not None and system.kind.holds_files
     declared = stream.partitioned and system is not None and system.kind is SystemKind.FILE
+    alone = partitions == 1 or (files and stream.changes.is_read)
     partitioning: Partitioning = Unhashed.BY_SOURCE
     if stream.broadcast:
         partitioning = Unhashed.EVERYWHERE
-    elif stream.key is not None and (not files or declared or partitions == 1):
+    elif stream.key is not None and (not files or declared or alone):
         partitioner: str = stream.partitioner
-        if files and partitions != 1:
+        if files and not alone:
             partitioner = f"files of {name}"
         elif stream.changes is StreamChanges.DEBEZIUM:
             partitioner = f"keys of {name}"  # objects, or records of Avro, whose hash is not that of the column
