@@ -196,9 +196,9 @@ def test_a_column_that_goes_before_files_are_read_is_told(tmp_path: Path) -> Non
         schema.delete_column("p")
     with closing(open_journal(seen)) as journal:
         file = journal.find(0, 0)
-    assert file is not None
-    with pytest.raises(StreamSystemError, match="the table has no column `p`"):
-        seen.format(file.file)
+        assert file is not None
+        with pytest.raises(StreamSystemError, match="the table has no column `p`"):
+            seen.format(journal, file.file)
 
 
 def test_partitions_of_bytes_are_passed(tmp_path: Path) -> None:
