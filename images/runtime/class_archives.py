@@ -1,5 +1,7 @@
 """Archives the classes that Spark's JVMs load at their start, so that drivers and executors start in half of the time.
 
+It also writes the options with which PySpark starts the JVM of a driver: drivers do without the script of PySpark.
+
 Run it once, while an image is built, with the folder that gets the archives. It starts Spark as on Kubernetes, against
 an API server of its own that runs each executor as a process. A JVM takes an archive only with the same Java and the
 same jars first on its class path: those of `spark.jar`, which names them all.
@@ -25,13 +27,15 @@ from pyspark import SparkConf, SparkContext
 
 _HERE = "127.0.0.1"
 _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xlog:cds=error"
+_HEAP = "480m"
+_SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 _SECONDS = 120
 _WEBSOCKET = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _MANIFEST_LINE = 70
 
 
 def main() -> None:
-    """Write `spark.jar`, `driver.jsa` and `executor.jsa`."""
+    """Write `spark.jar`, `driver.jsa`, `driver.options` and `executor.jsa`."""
     into = Path(sys.argv[1])
     into.mkdir(parents=True, exist_ok=True)
     jar = into / "spark.jar"
@@ -41,7 +45,8 @@ def main() -> None:
         executors = _Executors(jar, into / "executor.jsa", Path(work, "secret"))
         server = _ApiServer(executors)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        _run_driver(f"k8s://http://{_HERE}:{server.server_port}", jar, into / "driver.jsa", executors.secret)
+        options = _run_driver(f"k8s://http://{_HERE}:{server.server_port}", jar, into / "driver.jsa", executors.secret)
+        (into / "driver.options").write_text("\n".join(options))
         executors.wait()
     lacking = [name for name in ("driver.jsa", "executor.jsa") if not (into / name).is_file()]
     if lacking:
@@ -61,8 +66,8 @@ def _write_jar(jar: Path, named: list[Path]) -> None:
     os.utime(jar, (0, 0))  # the JVM compares it, and layers may keep no other
 
 
-def _run_driver(master: str, jar: Path, archive: Path, secret: Path) -> None:
-    """Run a job on an executor, and end the driver's JVM, which then writes its archive."""
+def _run_driver(master: str, jar: Path, archive: Path, secret: Path) -> list[str]:
+    """Run a job on an executor, and end the driver's JVM, which then writes its archive; return its options."""
     secret.write_text(secrets.token_urlsafe(48))
     settings = {
         "spark.master": master,
@@ -74,10 +79,10 @@ def _run_driver(master: str, jar: Path, archive: Path, secret: Path) -> None:
         "spark.driver.extraClassPath": str(jar),
         "spark.driver.extraJavaOptions": f"{_JAVA} -XX:ArchiveClassesAtExit={archive}",
         "spark.driver.host": _HERE,
-        "spark.driver.memory": "480m",
+        "spark.driver.memory": _HEAP,
         "spark.executor.cores": "1",
         "spark.executor.instances": "1",
-        "spark.executor.memory": "480m",
+        "spark.executor.memory": _HEAP,
         "spark.kubernetes.allocation.batch.delay": "200ms",
         "spark.kubernetes.container.image": "none",
         "spark.network.crypto.authEngineVersion": "2",
@@ -88,10 +93,13 @@ def _run_driver(master: str, jar: Path, archive: Path, secret: Path) -> None:
     context = SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())))
     jvm = context._gateway  # noqa: SLF001 - to wait for its end
     assert context.parallelize([1], 1).map(str).collect() == ["1"]
+    _, *options = Path(f"/proc/{jvm.proc.pid}/cmdline").read_text().split("\0")
     context.stop()
     jvm.shutdown()
     jvm.proc.stdin.close()
     jvm.proc.wait(_SECONDS)
+    passing = (f"-XX:ArchiveClassesAtExit={archive}", f"-Xmx{_HEAP}")
+    return [option for option in options[: options.index(_SUBMIT)] if option not in passing]
 
 
 class _Executors:
@@ -108,7 +116,7 @@ class _Executors:
         (container,) = pod["spec"]["containers"]
         name, secret = pod["metadata"]["name"], base64.b64encode(self.secret.read_bytes()).decode()
         given = {item["name"]: item.get("value", _HERE) for item in container["env"]}
-        command = ["java", *_JAVA.split(), f"-XX:ArchiveClassesAtExit={self._archive}", "-Xmx480m"]
+        command = ["java", *_JAVA.split(), f"-XX:ArchiveClassesAtExit={self._archive}", f"-Xmx{_HEAP}"]
         command += (value for variable, value in sorted(given.items()) if variable.startswith("SPARK_JAVA_OPT_"))
         command += ["-cp", str(self._jar), "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"]
         arguments = {

@@ -3,6 +3,7 @@
 `build/e2e/restart-times.txt` has the timelines; STREAMAPP_RESTARTS says how often each is measured.
 """
 
+import itertools
 import os
 import signal
 import threading
@@ -52,8 +53,10 @@ def kill(cluster, namespace, pod):
 
 
 def test_rows_come_again_soon_after_a_driver_dies_and_after_an_edit(cluster, namespace, app):
+    waits = itertools.count(31)
+
     def edit(_):
-        cluster_apps.edit(cluster, namespace, APP, spark={"conf": {"spark.locality.wait": f"{30 + app.fed % 20}s"}})
+        cluster_apps.edit(cluster, namespace, APP, spark={"conf": {"spark.locality.wait": f"{next(waits)}s"}})
 
     ended = threading.Event()
 

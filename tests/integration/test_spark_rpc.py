@@ -8,8 +8,9 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from streamapp_runtime.spark.local_session import local_settings, start_spark, write_log_settings
+from streamapp_runtime.spark.local_session import local_settings, start_spark
 from streamapp_runtime.spark.rpc_security import rpc_security_settings
+from streamapp_runtime.spark.spark_logging import write_log_settings
 
 pytestmark = pytest.mark.spark
 

@@ -2,27 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from streamapp_core.deployment import kubernetes_names as names
 from streamapp_runtime.errors import RuntimeFailure
 
-_ARCHIVES_VARIABLE = "STREAMAPP_CLASS_ARCHIVES"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverEnvironment:
-    """The app that a driver runs, its namespace and epoch, and the pod of the driver.
-
-    `class_archives` is the folder of the image with the archived classes of Spark's JVMs, if it has them.
-    """
+    """The app that a driver runs, its namespace and epoch, and the pod of the driver."""
 
     app: str
     namespace: str
     epoch: int
     pod: str
     address: str
-    class_archives: Path | None = None
 
     @property
     def host(self) -> str:
@@ -36,7 +29,6 @@ def read_environment(environment: Mapping[str, str]) -> DriverEnvironment:
     Raises:
         RuntimeFailure: one is missing: this is not a pod made by the Kubernetes operator.
     """
-    archives = environment.get(_ARCHIVES_VARIABLE)
     try:
         return DriverEnvironment(
             app=environment[names.APP_VARIABLE],
@@ -44,7 +36,6 @@ def read_environment(environment: Mapping[str, str]) -> DriverEnvironment:
             epoch=int(environment[names.EPOCH_VARIABLE]),
             pod=environment[names.POD_NAME_VARIABLE],
             address=environment[names.POD_IP_VARIABLE],
-            class_archives=Path(archives) if archives else None,
         )
     except (KeyError, ValueError) as error:
         raise RuntimeFailure(

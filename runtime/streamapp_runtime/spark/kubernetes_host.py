@@ -10,13 +10,13 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
 from py4j.protocol import Py4JError
 
 from streamapp_core.deployment import kubernetes_names as names
-from streamapp_core.deployment.app_record import Launch
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import ProcessorLost
@@ -26,13 +26,16 @@ from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
 from streamapp_runtime.spark.channel_certificate import make_channel_certificate
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
+from streamapp_runtime.spark.driver_jvm import DriverJvm
 from streamapp_runtime.spark.executor_binding import run_on_executor
 from streamapp_runtime.spark.kubernetes_settings import kubernetes_settings
-from streamapp_runtime.spark.local_session import start_spark, write_log_settings
+from streamapp_runtime.spark.local_session import start_spark
 from streamapp_runtime.spark.rpc_security import rpc_security_settings
-from streamapp_runtime.spark.run_secret import RunSecret, refer_to_secret
+from streamapp_runtime.spark.run_secret import RunSecret
 from streamapp_runtime.spark.spark_jobs import failure_cause, job_group, name_job
+from streamapp_runtime.spark.spark_logging import write_log_settings
 from streamapp_runtime.threads import in_thread
+from streamapp_systems.kubernetes.kubernetes_api import Object
 
 _LOOK_SECONDS = 0.2
 
@@ -45,10 +48,18 @@ class KubernetesHost:
         channel: DriverChannel,
         app: StreamApp,
         environment: DriverEnvironment,
-        launch: Launch,
+        *,
+        processors: int,
+        template: Object,
         secret: RunSecret,
+        jvm: DriverJvm | None,
+        draining: threading.Event,
     ) -> None:
-        """Start Spark, which requests an executor per processor, made from the launch's template, with the secret."""
+        """Start Spark in a JVM (None: in one of its own), which requests an executor per processor, from a template.
+
+        Who lets a driver drain deletes its pod, and thereby its executors: then there is no need to wait for Spark.
+        """
+        self._jvm_process, self._draining = jvm, draining
         folder = Path(tempfile.mkdtemp(prefix="streamapp-"))
         self._server = ChannelServer(
             channel.report,
@@ -57,13 +68,12 @@ class KubernetesHost:
             host=environment.host,
             certificate=make_channel_certificate(folder),
         )
-        template, secret_file = folder / "executor.json", folder / "secret"
-        template.write_text(
-            json.dumps({"apiVersion": "v1", "kind": "Pod", **refer_to_secret(launch.executor_template, secret)})
-        )
+        template_file, secret_file = folder / "executor.json", folder / "secret"
+        template_file.write_text(json.dumps(template))
         secret_file.write_text(secret.value)
-        settings = kubernetes_settings(app, environment, launch.processors, template, write_log_settings(folder))
-        self._spark = start_spark(settings | rpc_security_settings(secret_file))
+        settings = kubernetes_settings(app, environment, processors, template_file, write_log_settings(folder))
+        with nullcontext() if jvm is None else jvm.offered():
+            self._spark = start_spark(settings | rpc_security_settings(secret_file))
         self._context = self._spark._jsc.sc()  # noqa: SLF001 - PySpark has no API for executors
         self._jvm = self._spark._gateway.jvm  # noqa: SLF001 - likewise
         self._lock = threading.Lock()
@@ -96,7 +106,10 @@ class KubernetesHost:
 
     def close(self) -> None:
         """See `ProcessorHost.close`."""
-        self._spark.stop()
+        if self._draining.is_set() and self._jvm_process is not None:
+            self._jvm_process.kill()
+        else:
+            self._spark.stop()
         self._server.close()
 
     def _run(self, config: ProcessorConfig) -> ProcessorReport:

@@ -25,6 +25,7 @@ _FIXED_SETTINGS = {
     "spark.kubernetes.allocation.batch.size": "50",
     "spark.kubernetes.driver.service.deleteOnTermination": "false",  # not Spark's to delete
     "spark.kubernetes.executor.deleteOnTermination": "true",
+    "spark.kubernetes.executor.disableConfigMap": "true",  # the image has Spark's files; nobody would own it
     "spark.network.timeoutInterval": "15s",
     "spark.python.daemon.module": WORKER_DAEMON,
     "spark.python.task.killTimeout": "500ms",
@@ -73,7 +74,6 @@ def kubernetes_settings(
             "spark.executor.memory": f"{HEAP_MEBIBYTES}m",
             "spark.executor.memoryOverhead": f"{overhead(spec.processors.memory)}m",
             "spark.kubernetes.container.image": spec.image or "",
-            "spark.kubernetes.driver.pod.name": environment.pod,
             "spark.kubernetes.executor.podNamePrefix": names.executor_prefix(environment.app, environment.epoch),
             "spark.kubernetes.executor.podTemplateContainerName": names.PROCESSOR_CONTAINER,
             "spark.kubernetes.executor.podTemplateFile": str(template),
@@ -83,25 +83,14 @@ def kubernetes_settings(
     )
     if spec.image_pull_policy is not None:
         settings["spark.kubernetes.container.image.pullPolicy"] = spec.image_pull_policy.value
-    return settings | _archived_classes(environment, settings["spark.driver.extraJavaOptions"]) | _claims(app)
+    return settings | _claims(app, environment)
 
 
-def _archived_classes(environment: DriverEnvironment, java: str) -> dict[str, str]:
-    """Return the settings with which the driver's JVM loads archived classes: the jars they are of must come first.
+def _claims(app: StreamApp, environment: DriverEnvironment) -> dict[str, str]:
+    """Return the settings with which Spark makes a claim per executor, which later executors of the app reuse.
 
-    Executors do so by the image's entrypoint.
+    The claims' owner is the driver's pod, by its name.
     """
-    archives = environment.class_archives
-    if archives is None:
-        return {}
-    return {
-        "spark.driver.extraClassPath": str(archives / "spark.jar"),
-        "spark.driver.extraJavaOptions": f"{java} -XX:SharedArchiveFile={archives / 'driver.jsa'}",
-    }
-
-
-def _claims(app: StreamApp) -> dict[str, str]:
-    """Return the settings with which Spark makes a claim per executor, which later executors of the app reuse."""
     claim = app.spec.processors.state.volume_claim
     if claim is None:
         return {}
@@ -116,6 +105,7 @@ def _claims(app: StreamApp) -> dict[str, str]:
         f"{_CLAIM}.label.{names.APP_LABEL}": app.metadata.name,
         f"{_CLAIM}.mount.path": names.STATE_FOLDER,
         "spark.kubernetes.driver.ownPersistentVolumeClaim": "true",
+        "spark.kubernetes.driver.pod.name": environment.pod,
         "spark.kubernetes.driver.reusePersistentVolumeClaim": "true",
         f"{_CLAIM}.options.storageClass": claim.storage_class_name,
     }

@@ -42,16 +42,6 @@ _WORKERS = {
 }
 """A worker runs one processor and ends with it (no reuse, no retry): the driver decides what is restarted."""
 
-_LOG4J = """
-rootLogger.level = warn
-rootLogger.appenderRef.file.ref = console
-appender.console.type = Console
-appender.console.name = console
-appender.console.target = SYSTEM_ERR
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %p %c{1}: %m%n
-"""
-
 
 def local_settings(log4j: Path) -> dict[str, str]:
     """Return the settings of a local Spark."""
@@ -97,14 +87,6 @@ def start_logged(settings: Mapping[str, str], log: Path) -> SparkContext:
         except (PySparkException, Py4JError, OSError) as error:
             reason = str(error).strip().partition("\n")[0].rstrip(".")
             raise RuntimeFailure(f"Spark has not started: {reason}; see {log}") from error
-
-
-def write_log_settings(folder: Path) -> Path:
-    """Write the log settings of Spark (warnings, to standard error) to a folder, made if it is missing."""
-    folder.mkdir(parents=True, exist_ok=True)
-    log4j = folder.absolute() / "log4j2.properties"
-    log4j.write_text(_LOG4J)
-    return log4j
 
 
 def start_spark(settings: Mapping[str, str]) -> SparkContext:

@@ -5,18 +5,15 @@ value is in no argument, property, manifest or ConfigMap, which more people can 
 """
 
 import base64
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from streamapp_core.deployment import kubernetes_names as names
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.spark.completed_template import refer_to_pod
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
 from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, Object, RequestRefusedError
 
 _ITEM = "spark"
-_VARIABLE = "_SPARK_AUTH_SECRET"
-"""Spark's own. Executors can't begin with a file: they read one only where they know that they are on Kubernetes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +22,11 @@ class RunSecret:
 
     name: str
     value: str = field(repr=False)
+
+    @property
+    def reference(self) -> dict[str, str]:
+        """The item with the value, as a container's variable refers to it."""
+        return {"name": self.name, "key": _ITEM}
 
 
 def create_run_secret(
@@ -41,9 +43,7 @@ def create_run_secret(
         "name": name,
         "namespace": environment.namespace,
         "labels": {names.APP_LABEL: environment.app, names.EPOCH_LABEL: str(environment.epoch)},
-        "ownerReferences": [
-            {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
-        ],
+        "ownerReferences": [refer_to_pod(pod)],
     }
     try:
         api.create(Kind.SECRET, {"metadata": metadata, "immutable": True, "stringData": {_ITEM: _encode(value)}})
@@ -53,22 +53,6 @@ def create_run_secret(
             "right to create secrets: upgrade the chart before the apps' images, or add it to the role of your own"
         ) from None
     return RunSecret(name=name, value=value)
-
-
-def refer_to_secret(template: Mapping[str, Any], secret: RunSecret) -> dict[str, Any]:
-    """Return the pod template of executors with a reference to the secret in the processor's container alone."""
-    reference = {"name": _VARIABLE, "valueFrom": {"secretKeyRef": {"name": secret.name, "key": _ITEM}}}
-    containers = [
-        {**container, "env": [*_others(container), reference]}
-        if container["name"] == names.PROCESSOR_CONTAINER
-        else container
-        for container in template["spec"]["containers"]
-    ]
-    return {**template, "spec": {**template["spec"], "containers": containers}}
-
-
-def _others(container: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [variable for variable in container.get("env", ()) if variable["name"] != _VARIABLE]
 
 
 def _encode(value: str) -> str:

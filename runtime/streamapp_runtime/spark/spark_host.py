@@ -33,8 +33,9 @@ from streamapp_runtime.processor.processor_report import Incarnation, ProcessorC
 from streamapp_runtime.spark.app_properties import app_properties
 from streamapp_runtime.spark.channel_certificate import make_channel_certificate
 from streamapp_runtime.spark.driver_machine import DriverMachine, describe_this_machine, find_difference
-from streamapp_runtime.spark.local_session import local_settings, standalone_settings, start_logged, write_log_settings
+from streamapp_runtime.spark.local_session import local_settings, standalone_settings, start_logged
 from streamapp_runtime.spark.spark_jobs import failure_cause, job_group, name_job
+from streamapp_runtime.spark.spark_logging import write_log_settings
 from streamapp_runtime.spark.standalone_cluster import await_executors, check_master, find_own_address
 from streamapp_runtime.spark.submitted_application import check_submitted, read_submitted
 from streamapp_runtime.threads import in_thread

@@ -6,12 +6,19 @@ start any here, numpy and pyarrow, do without after a fork.
 
 import gc
 
-import pyspark.worker  # noqa: F401 - what a worker runs
-from pyspark.daemon import manager
 
-import streamapp_runtime.spark.executor_binding
-import streamapp_runtime.spark.spark_host  # noqa: F401 - what it calls
+def main() -> None:
+    """Import all, without looking for garbage, of which imports make none; then fork workers until Spark ends this."""
+    gc.disable()
+    from pyspark.daemon import manager
+
+    import streamapp_runtime.spark.executor_binding
+    import streamapp_runtime.spark.spark_host  # noqa: F401 - what it calls
+
+    gc.freeze()
+    gc.enable()
+    manager()
+
 
 if __name__ == "__main__":
-    gc.freeze()
-    manager()
+    main()

@@ -1,7 +1,6 @@
 """The documents of a driver on Kubernetes: launches, job models, progress, locality; and its lease."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -216,8 +215,6 @@ def test_the_environment_says_who_the_driver_is():
         "STREAMAPP_POD_IP": "10.0.0.7",
     }
     assert read_environment(variables) == ENVIRONMENT
-    archives = read_environment({**variables, "STREAMAPP_CLASS_ARCHIVES": "/opt/classes"}).class_archives
-    assert archives == Path("/opt/classes")
     assert ENVIRONMENT.host == "delays-driver-3.delays-driver.team.svc"
     with pytest.raises(RuntimeFailure, match="lacks 'STREAMAPP_EPOCH'"):
         read_environment({name: value for name, value in variables.items() if name != "STREAMAPP_EPOCH"})

@@ -10,9 +10,10 @@ from streamapp_core.deployment import kubernetes_names as names
 from streamapp_core.spec.parse import parse_document
 from streamapp_operator.decide.manifests.executor_template import build_executor_template
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.spark.completed_template import complete_template
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
 from streamapp_runtime.spark.rpc_security import rpc_security_settings
-from streamapp_runtime.spark.run_secret import RunSecret, create_run_secret, refer_to_secret
+from streamapp_runtime.spark.run_secret import RunSecret, create_run_secret
 from streamapp_systems.kubernetes.kubernetes_api import Kind, RequestRefusedError
 from support import numbered
 from support.kubernetes_api import MemoryCluster
@@ -20,6 +21,7 @@ from support.kubernetes_api import MemoryCluster
 ENVIRONMENT = DriverEnvironment(app="shop", namespace="demo", epoch=3, pod="shop-driver-3", address="10.0.0.1")
 POD = {"metadata": {"name": "shop-driver-3", "uid": "uid-3"}}
 VALUE = "never-shown"
+SECRET = RunSecret(name="s", value=VALUE)
 
 
 def app(**template):
@@ -66,15 +68,22 @@ FORGED = {"name": names.PROCESSOR_CONTAINER, "env": [{"name": NAME, "value": "kn
 
 @pytest.mark.parametrize("users", [{}, {"spec": {"containers": [SIDECAR]}}, {"spec": {"containers": [FORGED]}}])
 def test_the_processors_container_refers_to_the_secret_and_no_other(users):
-    pod = refer_to_secret(template(**users), RunSecret(name="s", value=VALUE))
+    pod = complete_template(template(**users), POD, SECRET.reference)
     found = {container["name"]: container.get("env", []) for container in pod["spec"]["containers"]}
     assert [variable for variable in found.pop(names.PROCESSOR_CONTAINER) if variable["name"] == NAME] == [REFERENCE]
     assert not any(variable["name"] == NAME for variables in found.values() for variable in variables)
     assert VALUE not in json.dumps(pod)
 
 
+def test_the_driver_s_pod_owns_its_executors():
+    driver = {"apiVersion": "v1", "kind": "Pod", "name": "shop-driver-3", "uid": "uid-3", "controller": True}
+    pod = complete_template(template(metadata={"labels": {"a": "b"}}), POD, SECRET.reference)
+    assert pod["metadata"]["ownerReferences"] == [driver]
+    assert pod["metadata"]["labels"].items() > {"a": "b"}.items()
+
+
 def test_other_variables_of_the_users_template_stay():
-    pod = refer_to_secret(template(spec={"containers": [FORGED]}), RunSecret(name="s", value=VALUE))
+    pod = complete_template(template(spec={"containers": [FORGED]}), POD, SECRET.reference)
     assert {"name": "A", "value": "b"} in pod["spec"]["containers"][0]["env"]
 
 

@@ -1,7 +1,6 @@
 """The properties that Spark is started with, and the places where it does not start."""
 
 import socket
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -90,16 +89,6 @@ def test_on_kubernetes_what_we_need_is_above_all_that_an_app_may_say():
         "spark.locality.wait",
         "spark.network.timeout",
     }
-
-
-def test_with_archives_of_classes_in_the_image_the_driver_s_jvm_has_their_jars_first():
-    plain = on_kubernetes()
-    assert "spark.driver.extraClassPath" not in plain
-    environment = replace(KUBERNETES, class_archives=Path("/classes"))
-    found = kubernetes_settings(app(), environment, 2, Path("/t.json"), Path("/log4j"))
-    java = f"{plain['spark.driver.extraJavaOptions']} -XX:SharedArchiveFile=/classes/driver.jsa"
-    changed = {"spark.driver.extraClassPath": "/classes/spark.jar", "spark.driver.extraJavaOptions": java}
-    assert found == plain | changed
 
 
 @pytest.mark.parametrize("master", ["spark://a:7077", "spark://a:1,b:2", "spark://10.0.0.1:7077"])
