@@ -49,7 +49,7 @@ class DriverJvm:
 
     @contextmanager
     def offered(self) -> Iterator[None]:
-        """Let PySpark connect to this JVM instead of one of its own.
+        """Make PySpark connect to this JVM instead of one of its own.
 
         Raises:
             OSError: it has not started.

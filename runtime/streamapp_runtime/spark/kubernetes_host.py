@@ -19,7 +19,7 @@ from py4j.protocol import Py4JError
 from streamapp_core.deployment import kubernetes_names as names
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.spec.app import StreamApp
-from streamapp_runtime.errors import ProcessorLost
+from streamapp_runtime.errors import ProcessorLost, RuntimeFailure
 from streamapp_runtime.hosts.processor_launch import ProcessorLaunch, decode_outcome, final_report
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
@@ -58,6 +58,9 @@ class KubernetesHost:
         """Start Spark in a JVM (None: in one of its own), which requests an executor per processor, from a template.
 
         Who lets a driver drain deletes its pod, and thereby its executors: then there is no need to wait for Spark.
+
+        Raises:
+            RuntimeFailure: Java has not started.
         """
         self._jvm_process, self._draining = jvm, draining
         folder = Path(tempfile.mkdtemp(prefix="streamapp-"))
@@ -72,8 +75,11 @@ class KubernetesHost:
         template_file.write_text(json.dumps(template))
         secret_file.write_text(secret.value)
         settings = kubernetes_settings(app, environment, processors, template_file, write_log_settings(folder))
-        with nullcontext() if jvm is None else jvm.offered():
-            self._spark = start_spark(settings | rpc_security_settings(secret_file))
+        try:
+            with nullcontext() if jvm is None else jvm.offered():
+                self._spark = start_spark(settings | rpc_security_settings(secret_file))
+        except OSError as error:
+            raise RuntimeFailure(f"Spark has not started: {error}") from error
         self._context = self._spark._jsc.sc()  # noqa: SLF001 - PySpark has no API for executors
         self._jvm = self._spark._gateway.jvm  # noqa: SLF001 - likewise
         self._lock = threading.Lock()

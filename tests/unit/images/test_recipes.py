@@ -12,6 +12,8 @@ from tools.images.debian import JAVA_PACKAGES, USER
 from tools.images.labels import checkout_labels
 from tools.images.packages import closure, requirements
 
+from streamapp_runtime.spark.local_session import WORKER_DAEMON
+
 ROOT = Path(__file__).parents[3]
 LAYER = Layer(tar=Path("/none"), digest="sha256:0", size=1)
 BASE = AppBase(key="key", operator=(LAYER,), runtime=(LAYER, LAYER), kafka=None)
@@ -113,3 +115,29 @@ def test_the_entrypoint_starts_an_executor_as_spark_describes_it(tmp_path, archi
     ]
     assert rest[4].endswith("KubernetesExecutorBackend")
     assert rest[5:] == [word for name in names for word in (f"--{name}", name)]
+
+
+def test_beside_an_executor_a_daemon_for_its_workers_starts(tmp_path):
+    """The JVM waits for the daemon here, as both are scripts; in an image the one is not seen by the other."""
+    programs = {
+        "python": 'printf "%s\\n" "$PYTHONHASHSEED" "$@" > "$TOLD.new"; mv "$TOLD.new" "$TOLD"',
+        "java": 'while [ ! -e "$TOLD" ]; do :; done; echo "$STREAMAPP_WORKER_DAEMON"',
+    }
+    for name, program in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{program}\n")
+        (tmp_path / name).chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:/usr/bin:/bin",
+        "TOLD": str(tmp_path / "told"),
+        "PYSPARK_PYTHON": str(tmp_path / "python"),
+        "SPARK_LOCAL_DIRS": "/var/data/spark,/other",
+        **dict.fromkeys(("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_EXECUTOR_MEMORY", "SPARK_DRIVER_URL"), "a"),
+        **dict.fromkeys(("SPARK_EXECUTOR_ID", "SPARK_EXECUTOR_CORES", "SPARK_APPLICATION_ID"), "a"),
+        **dict.fromkeys(("SPARK_EXECUTOR_POD_IP", "SPARK_RESOURCE_PROFILE_ID", "SPARK_EXECUTOR_POD_NAME"), "a"),
+    }
+    done = subprocess.run(
+        [ENTRYPOINT, "executor"], env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "/var/data/spark/worker-daemon\n"
+    told = ["0", "-m", WORKER_DAEMON, "--listen", "/var/data/spark/worker-daemon"]
+    assert (tmp_path / "told").read_text().splitlines() == told
