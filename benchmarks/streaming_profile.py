@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 from benchmarks.ours import run
 from benchmarks.streaming_data import make_readings
 from streamapp_runtime.execution_context import local_context
-from streamapp_runtime.hosts.worker import collect_garbage_rarely
+from streamapp_runtime.hosts.launched_processor import collect_garbage_rarely
 from streamapp_runtime.operators.outputs import PartitionBy
 from streamapp_runtime.operators.row_operators import SqlOperator
 from streamapp_runtime.operators.running_aggregate import Aggregate

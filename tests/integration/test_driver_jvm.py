@@ -1,9 +1,11 @@
 """The JVM that a driver's program starts before its imports: PySpark uses it, and it ends with the program."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pyspark
 import pytest
@@ -12,18 +14,22 @@ from support.waiting import eventually
 
 pytestmark = pytest.mark.spark
 
+LISTENING = "0A"
+LOOPBACK = "0000000000000000FFFF00000100007F"
+"""127.0.0.1, mapped into IPv6."""
 OPENED = ("java.lang", "java.lang.invoke", "java.util", "java.nio", "java.net", "sun.nio.ch", "sun.util.calendar")
 PROGRAM = """
-import os, sys
+import json, os, sys
 from streamapp_runtime.spark.driver_jvm import start_archived
 
 jvm = start_archived(os.environ)
 from pyspark import SparkConf, SparkContext
 
 with jvm.offered():
-    settings = {"spark.master": "local[1]", "spark.app.name": "one", "spark.ui.enabled": "false"}
+    settings = {"spark.master": "local[1]", "spark.app.name": "one", "spark.ui.port": "0"}
     context = SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())))
-print(context._gateway.jvm.java.lang.ProcessHandle.current().pid(), "PYSPARK_GATEWAY_PORT" in os.environ, flush=True)
+told = {"pid": context._gateway.jvm.java.lang.ProcessHandle.current().pid(), "pages": context.uiWebUrl}
+print(json.dumps(told | {"offered": "PYSPARK_GATEWAY_PORT" in os.environ}), flush=True)
 if sys.stdin.readline() == "kill\\n":
     jvm.kill()
     print("killed", flush=True)
@@ -51,13 +57,27 @@ def program(archives):
         process.kill()
 
 
+def listeners(port):
+    """Find the addresses at which processes listen at a port, as the kernel writes them."""
+    lines = [
+        line.split() for kind in ("tcp", "tcp6") for line in Path(f"/proc/net/{kind}").read_text().splitlines()[1:]
+    ]
+    return {
+        local.partition(":")[0]
+        for _, local, _, state, *_ in lines
+        if state == LISTENING and local.endswith(f":{port:04X}")
+    }
+
+
 def children(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 def test_spark_runs_in_it_and_it_is_killed_when_the_driver_says_so(program):
-    pid, offered = program.stdout.readline().split()
-    assert (children(program.pid), offered) == ([pid], "False")
+    told = json.loads(program.stdout.readline())
+    assert children(program.pid) == [str(told["pid"])]
+    assert not told["offered"]
+    assert listeners(urlsplit(told["pages"]).port) == {LOOPBACK}
     program.stdin.write("kill\n")
     program.stdin.flush()
     assert program.stdout.readline() == "killed\n"
@@ -65,7 +85,7 @@ def test_spark_runs_in_it_and_it_is_killed_when_the_driver_says_so(program):
 
 
 def test_it_ends_with_the_program_however_that_ends(program):
-    pid, _ = program.stdout.readline().split()
+    pid = json.loads(program.stdout.readline())["pid"]
     program.kill()
     program.wait()
     assert eventually(lambda: not Path(f"/proc/{pid}").exists())

@@ -1,16 +1,10 @@
 """The launch of a processor in another process, and its outcome there: values that travel as JSON."""
 
-import sys
-import traceback
-from pathlib import Path
-
 import msgspec
 
-from streamapp_runtime.errors import FAILURES, OUTAGES, TRANSIENT, ProcessorFailed, ProcessorLost, SideInputChanged
-from streamapp_runtime.execution_context import local_context
-from streamapp_runtime.processor.http_driver_channel import ChannelAddress, HttpChannel
+from streamapp_runtime.errors import ProcessorFailed, ProcessorLost, SideInputChanged
+from streamapp_runtime.processor.http_driver_channel import ChannelAddress
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
-from streamapp_runtime.processor.run_processor import run_processor
 from streamapp_systems.protocols import Unavailable
 
 
@@ -36,22 +30,6 @@ class ProcessorOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 decode_launch = msgspec.json.Decoder(ProcessorLaunch).decode
 decode_outcome = msgspec.json.Decoder(ProcessorOutcome).decode
-
-
-def run_launched(launch: ProcessorLaunch) -> ProcessorOutcome:
-    """Run a launched processor to its end. The traceback of a defect goes to standard error."""
-    context = local_context(Path(launch.config.folder))
-    try:
-        return ProcessorOutcome(report=run_processor(launch.config, HttpChannel(launch.address), context))
-    except SideInputChanged as changed:
-        return ProcessorOutcome(side_input_changed=str(changed))
-    except TRANSIENT as error:
-        return ProcessorOutcome(lost=str(error), unavailable=isinstance(error, OUTAGES))
-    except FAILURES as error:
-        return ProcessorOutcome(failure=str(error))
-    except Exception as error:  # noqa: BLE001 - the driver decides what follows
-        traceback.print_exc(file=sys.stderr)
-        return ProcessorOutcome(lost=f"{type(error).__name__}: {error}")
 
 
 def final_report(outcome: ProcessorOutcome, processor: str) -> ProcessorReport:

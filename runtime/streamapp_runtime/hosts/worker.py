@@ -4,27 +4,20 @@ The launch is read from standard input, the outcome goes to standard output. Wha
 functions, goes to standard error.
 """
 
-import gc
 import os
 import sys
 
 import msgspec
 
 from streamapp_runtime.fail_points import set_incarnation
-from streamapp_runtime.hosts.processor_launch import decode_launch, run_launched
-
-
-def collect_garbage_rarely() -> None:
-    """Make Python search for cyclic garbage rarely: rows are many objects without cycles, and searches visit all."""
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
+from streamapp_runtime.hosts.launched_processor import run_launched
+from streamapp_runtime.hosts.processor_launch import decode_launch
 
 
 def main() -> None:
     """Run one processor, as standard input says."""
     answer = os.dup(1)
     os.dup2(2, 1)
-    collect_garbage_rarely()
     launch = decode_launch(sys.stdin.buffer.readline())
     set_incarnation(launch.config.incarnation.number)
     outcome = msgspec.json.encode(run_launched(launch))

@@ -32,7 +32,12 @@ class DriverJvm:
         """Start it with the options, the class path and the archived classes in a folder of the image."""
         folder = Path(tempfile.mkdtemp(prefix="streamapp-"))
         self._connection = folder / "connection"
-        environment = {**os.environ, "SPARK_CONNECT_MODE": "0", _CONNECTION_VARIABLE: str(self._connection)}
+        environment = {
+            **os.environ,
+            "SPARK_CONNECT_MODE": "0",
+            "SPARK_LOCAL_IP": "127.0.0.1",  # where its pages listen: they have no login
+            _CONNECTION_VARIABLE: str(self._connection),
+        }
         self._process = subprocess.Popen(  # noqa: S603 - Java of the image
             [  # noqa: S607 - likewise
                 "java",

@@ -11,8 +11,7 @@ import msgspec
 from pyspark import RDD, SparkContext
 from pyspark.serializers import CPickleSerializer
 
-from streamapp_runtime.hosts.processor_launch import ProcessorOutcome, decode_launch, run_launched
-from streamapp_runtime.hosts.worker import collect_garbage_rarely
+from streamapp_runtime.hosts.processor_launch import ProcessorOutcome, decode_launch
 
 _EXECUTOR_VARIABLE = "SPARK_EXECUTOR_ID"
 
@@ -36,7 +35,8 @@ def _located(spark: SparkContext, executor: str, host: str, launch: bytes) -> "R
 
 def _run_launched(launches: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
     """Run a processor; called in the Python worker."""
-    collect_garbage_rarely()
+    from streamapp_runtime.hosts.launched_processor import run_launched  # a driver starts without it
+
     for executor, launch in launches:
         here = os.environ.get(_EXECUTOR_VARIABLE)
         if here == executor:

@@ -24,9 +24,7 @@ from streamapp_runtime.hosts.processor_launch import (
     decode_launch,
     decode_outcome,
     final_report,
-    run_launched,
 )
-from streamapp_runtime.hosts.worker import collect_garbage_rarely
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
@@ -126,7 +124,8 @@ def _serve(channel: DriverChannel, address: str | None) -> ChannelServer:
 
 def _run_launched(launches: Iterable[tuple[DriverMachine | None, bytes]]) -> Iterator[bytes]:
     """Run a processor; called in the Python worker."""
-    collect_garbage_rarely()
+    from streamapp_runtime.hosts.launched_processor import run_launched  # a driver starts without it
+
     for driver, encoded in launches:
         launch = decode_launch(encoded)
         difference = None if driver is None else _find_difference(launch, driver)

@@ -50,6 +50,7 @@ def _import_all() -> None:
     gc.disable()
     import pyspark.worker  # noqa: F401 - what a worker runs
 
+    import streamapp_runtime.hosts.launched_processor
     import streamapp_runtime.spark.executor_binding
     import streamapp_runtime.spark.spark_host  # noqa: F401 - what it calls
 
