@@ -93,12 +93,13 @@ def _drive(
     def make_host(channel: DriverChannel, app: StreamApp, launch: Launch) -> KubernetesHost:
         _log.info("Spark starts")
         secret = waits.call(_HOST_START, lambda: _create_secret(api, environment, pod))
+        owner = pod if app.spec.processors.state.volume_claim is None else None  # Spark gives claims an owner, and pods
         host = KubernetesHost(
             channel,
             app,
             environment,
             processors=launch.processors,
-            template=complete_template(launch.executor_template, pod, secret.reference),
+            template=complete_template(launch.executor_template, owner, secret.reference),
             secret=secret,
             jvm=jvm,
             draining=draining,

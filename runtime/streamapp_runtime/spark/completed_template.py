@@ -10,12 +10,13 @@ _VARIABLE = "_SPARK_AUTH_SECRET"
 """Spark's own. Executors can't begin with a file: they read one only where they know that they are on Kubernetes."""
 
 
-def complete_template(template: Mapping[str, Any], driver: Object, secret: Mapping[str, str]) -> Object:
-    """Return the template with the driver's pod as the owner, and the item of a secret that it shares with executors.
+def complete_template(template: Mapping[str, Any], owner: Object | None, secret: Mapping[str, str]) -> Object:
+    """Return the template with the pod that owns executors, and the item of a secret that it shares with them.
 
-    The processor's container alone refers to the secret. Spark would name the owner itself if it were told its name;
-    but it waits a second, then, for a driver to be ready that can't be ready without executors.
+    The processor's container alone refers to the secret. Without one Spark adds it if it knows the driver by name:
+    then it waits a second for the driver to be ready, which can't be ready without executors.
     """
+    owners = [] if owner is None else [{**refer_to_pod(owner), "controller": True}]
     shared = {"name": _VARIABLE, "valueFrom": {"secretKeyRef": dict(secret)}}
     containers = [
         {**container, "env": [*_others(container), shared]}
@@ -27,7 +28,7 @@ def complete_template(template: Mapping[str, Any], driver: Object, secret: Mappi
         "apiVersion": "v1",
         "kind": "Pod",
         **template,
-        "metadata": {**template["metadata"], "ownerReferences": [{**refer_to_pod(driver), "controller": True}]},
+        "metadata": {**template["metadata"], "ownerReferences": owners},
         "spec": {**template["spec"], "containers": containers},
     }
 

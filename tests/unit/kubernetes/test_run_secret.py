@@ -80,6 +80,7 @@ def test_the_driver_s_pod_owns_its_executors():
     pod = complete_template(template(metadata={"labels": {"a": "b"}}), POD, SECRET.reference)
     assert pod["metadata"]["ownerReferences"] == [driver]
     assert pod["metadata"]["labels"].items() > {"a": "b"}.items()
+    assert complete_template(template(), None, SECRET.reference)["metadata"]["ownerReferences"] == []
 
 
 def test_other_variables_of_the_users_template_stay():
