@@ -281,7 +281,7 @@ class VolumeClaim(TypedDict):
     """State on a volume of its own per processor."""
 
     storage_class_name: NotRequired[str | None]
-    """The storage class of the claims; default: the cluster's."""
+    """The storage class of the claims; Kubernetes needs it."""
     size: str
     """An amount of memory or disk as Kubernetes writes it: `512Mi`, `2Gi`."""
 

@@ -12,7 +12,17 @@ _PORTS = (names.SPARK_PORT, names.BLOCK_MANAGER_PORT, names.CHANNEL_PORT, names.
 
 
 def find_local_settings(spec: StreamAppSpec) -> Iterator[Problem]:
-    """Find the settings that pods can't have: jars from a repository, a taken port, a folder that ends with its pod."""
+    """Find the settings that pods can't have.
+
+    These are jars from a repository, a port that is taken, a folder that ends with its pod, claims of no storage class.
+    """
+    claim = spec.processors.state.volume_claim
+    if claim is not None and claim.storage_class_name is None:
+        yield _problem(
+            "spec.processors.state.volumeClaim",
+            "Spark makes claims only of a storage class that is named: set `storageClassName`, to what `kubectl get "
+            "storageclass` marks as the default, for example",
+        )
     if spec.spark is None:
         return
     if spec.spark.packages:

@@ -41,7 +41,7 @@ class VolumeClaim(SpecModel):
     """State on a volume of its own per processor."""
 
     storage_class_name: Annotated[
-        Text | None, Field(description="The storage class of the claims; default: the cluster's.")
+        Text | None, Field(description="The storage class of the claims; Kubernetes needs it.")
     ] = None
     size: Quantity
 

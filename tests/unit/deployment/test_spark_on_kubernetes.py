@@ -58,3 +58,11 @@ def test_a_template_that_is_none_has_no_volumes(template):
     spec = {**APP["spec"], "spark": {"eventLog": {"dir": "/logs"}}, "driver": {"template": template}}
     (problem,) = find_local_settings(parse_document({**APP, "spec": spec}).app.spec)
     assert problem.path == "spec.spark.eventLog.dir"
+
+
+@pytest.mark.parametrize("storage_class, refused", [({}, 1), ({"storageClassName": "standard"}, 0)])
+def test_claims_have_a_storage_class_that_is_named(storage_class, refused):
+    processors = {"count": 2, "state": {"volumeClaim": {"size": "1Gi", **storage_class}}}
+    app = parse_document({**APP, "spec": {**APP["spec"], "processors": processors}}).app
+    paths = [problem.path for problem in find_local_settings(app.spec)]
+    assert paths == ["spec.processors.state.volumeClaim"] * refused
