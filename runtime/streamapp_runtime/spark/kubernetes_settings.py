@@ -107,5 +107,6 @@ def _claims(app: StreamApp, environment: DriverEnvironment) -> dict[str, str]:
         "spark.kubernetes.driver.ownPersistentVolumeClaim": "true",
         "spark.kubernetes.driver.pod.name": environment.pod,
         "spark.kubernetes.driver.reusePersistentVolumeClaim": "true",
+        "spark.kubernetes.driver.waitToReusePersistentVolumeClaim": "true",  # rather than to make another one at once
         f"{_CLAIM}.options.storageClass": claim.storage_class_name,
     }
