@@ -161,7 +161,7 @@ def parse_pod(item: Object) -> Pod:
     state = container.get("state", {})
     ended = state.get("terminated") or {}
     started = (state.get("running") or ended).get("startedAt")
-    phase, problem = PodPhase(status.get("phase", PodPhase.PENDING)), find_pod_problem(item)
+    phase, problem = _phase(spec, status, ended), find_pod_problem(item)
     return Pod(
         name=metadata["name"],
         uid=metadata["uid"],
@@ -184,6 +184,16 @@ def parse_pod(item: Object) -> Pod:
         container_id=container.get("containerID"),
         labels=labels,
     )
+
+
+def _phase(spec: Object, status: Object, ended: Mapping[str, Any]) -> PodPhase:
+    """Return the phase of a pod: a main container that has ended for good ends it.
+
+    The kubelet says so a second later, once all containers have ended, and never where a sidecar goes on.
+    """
+    if spec.get("restartPolicy") == "Never" and "exitCode" in ended:
+        return PodPhase.SUCCEEDED if ended["exitCode"] == 0 else PodPhase.FAILED
+    return PodPhase(status.get("phase", PodPhase.PENDING))
 
 
 def _has_condition(status: Object, kind: str) -> bool:

@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
+import structlog
 from py4j.protocol import Py4JError
 
 from streamapp_core.deployment import kubernetes_names as names
@@ -38,6 +39,7 @@ from streamapp_runtime.threads import in_thread
 from streamapp_systems.kubernetes.kubernetes_api import Object
 
 _LOOK_SECONDS = 0.2
+_log = structlog.get_logger("streamapp.driver")
 
 
 class KubernetesHost:
@@ -121,6 +123,7 @@ class KubernetesHost:
     def _run(self, config: ProcessorConfig) -> ProcessorReport:
         incarnation = config.incarnation
         executor, host = self._await_executor(config)
+        _log.info("processor starts", processor=incarnation.processor, executor=executor)
         launch = msgspec.json.encode(ProcessorLaunch(config=config, address=self._server.address))
         try:
             name_job(self._spark, config)

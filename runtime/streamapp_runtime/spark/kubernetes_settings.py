@@ -104,6 +104,7 @@ def _claims(app: StreamApp, environment: DriverEnvironment) -> dict[str, str]:
         f"{_CLAIM}.options.sizeLimit": claim.size,
         f"{_CLAIM}.label.{names.APP_LABEL}": app.metadata.name,
         f"{_CLAIM}.mount.path": names.STATE_FOLDER,
+        "spark.kubernetes.allocation.executor.timeout": "45s",  # no younger claim is reused; pods are listed each 30 s
         "spark.kubernetes.driver.ownPersistentVolumeClaim": "true",
         "spark.kubernetes.driver.pod.name": environment.pod,
         "spark.kubernetes.driver.reusePersistentVolumeClaim": "true",

@@ -98,6 +98,7 @@ def test_claims_are_made_by_spark_and_taken_over():
     assert settings[f"{claim}.options.claimName"] == "OnDemand"
     assert settings[f"{claim}.options.storageClass"] == "fast"
     assert settings["spark.kubernetes.driver.reusePersistentVolumeClaim"] == "true"
+    assert settings["spark.kubernetes.allocation.executor.timeout"] == "45s"
     assert settings["spark.executor.instances"] == "4"
     assert settings["spark.executor.memoryOverhead"] == "1568m"
     assert settings["spark.kubernetes.executor.podNamePrefix"] == "app-3"

@@ -26,6 +26,12 @@ class TestDeaths:
         for wait, expected in zip(waits, (1, 2, 4, 8), strict=True):
             assert expected * 0.8 <= wait <= expected * 1.2
 
+    def test_a_driver_that_has_ended_does_not_wait_for_the_end_of_its_pod(self, running):
+        running.pod_is("shop-driver-1", "Running", exit_code=137)
+        running.reconcile_all()
+        running.later(seconds=2)
+        assert running.pods() == ["shop-driver-1", "shop-driver-2"]
+
     def test_deaths_in_a_row_are_called_a_crash_loop(self, running):
         for _ in range(3):
             running.pod_is(f"shop-driver-{running.record().launch.epoch}", "Failed", exit_code=7, message="no room")
