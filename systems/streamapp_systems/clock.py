@@ -14,6 +14,11 @@ class Clock:
     sleep: Callable[[float], None]
     time_of_day: Callable[[], int]
 
+    @property
+    def outlives_process(self) -> bool:
+        """Whether the monotonic milliseconds go on in the next process: what was silent has been so in between."""
+        return False
+
     def monotonic_milliseconds(self) -> int:
         """Return the monotonic time in whole milliseconds: it never jumps, and means nothing in another process."""
         return int(self.monotonic() * 1_000)

@@ -40,7 +40,7 @@ class ForgetfulStarts:
         return self._running.result() if done else None
 
     def _host(self, channel, name: str, log_folder: Path) -> InProcessHost:
-        return InProcessHost(channel, self._context)
+        return InProcessHost(channel, lambda config: self._context(Path(config.folder)))
 
     def _context(self, folder: Path) -> ExecutionContext:
         systems = local_systems(folder)

@@ -180,7 +180,7 @@ def _run(request: StartRequest) -> None:
 
 def _make_host(channel: DriverChannel, _app: StreamApp, _log_folder: Path) -> InProcessHost:
     """Make a host of processors that keep more than two values of a group as entries, as others do with many."""
-    return InProcessHost(channel, lambda folder: replace(local_context(folder), values_inline=2))
+    return InProcessHost(channel, lambda config: replace(local_context(Path(config.folder)), values_inline=2))
 
 
 def run_start(request: StartRequest, make_host: MakeHost) -> Outcome:

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import BeforeValidator, Field, JsonValue, ValidationError, WithJsonSchema, model_validator
 
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
-from streamapp_core.spec.base import ColumnName, Name, SpecModel, Text, key_columns, read_list_of_key
+from streamapp_core.spec.base import ColumnName, Duration, Name, SpecModel, Text, key_columns, read_list_of_key
 from streamapp_core.spec.validation_problems import validation_problem, written_path
 from streamapp_core.spec.yaml_document import read_document
 
@@ -47,10 +47,9 @@ class ExpectedRows(SpecModel):
         return key_columns(self.in_order)
 
 
-class AppTest(SpecModel):
-    """A test: of the rows given to streams, the app makes these outputs."""
+class Phase(SpecModel):
+    """Rows that come together, whatever their order, and those that are expected of outputs."""
 
-    name: Annotated[Text, Field(description="What is tested, in words.")]
     given: Annotated[
         dict[Name, Annotated[tuple[JsonValue, ...], WithJsonSchema(_PARTITIONS)]],
         Field(description="Rows by stream: a list of them, or a list of partitions, each a list of rows."),
@@ -61,15 +60,54 @@ class AppTest(SpecModel):
         ],
         Field(description="Rows by output or operator; what is absent may have any."),
     ] = {}
+
+
+class Step(Phase):
+    """A phase that begins once the app has processed all before: time passes, then rows come."""
+
+    idle: Annotated[
+        Duration | None,
+        Field(description="How long nothing comes before `given`: partitions with a shorter `idleTimeout` are idle."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _does_something(self) -> Self:
+        if not (self.given or self.expect or self.idle):
+            raise ValueError("a step has `idle` of more than nothing, `given`, `expect` or some of them")
+        return self
+
+
+class AppTest(Phase):
+    """A test: of the rows given to streams, the app has made the outputs in `expect` when all streams have ended."""
+
+    name: Annotated[Text, Field(description="What is tested, in words.")]
+    then: Annotated[
+        tuple[Step, ...], Field(description="Steps after `given`: each waits until the app has processed all before.")
+    ] = ()
     fails: Annotated[
         Text | None, Field(description="A part of the error that the app ends with, in place of `expect`.")
     ] = None
 
     @model_validator(mode="after")
     def _expects_something(self) -> Self:
-        if bool(self.expect) == (self.fails is not None):
+        if any(phase.expect for phase in self.phases) == (self.fails is not None):
             raise ValueError("a test has either `expect`, rows by output, or `fails`, a part of the app's error")
         return self
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """The test itself, whose rows come first and which is compared last, and its steps."""
+        return self, *self.then
+
+    def places(self, path: str) -> Iterator[tuple[str, Phase]]:
+        """Yield the path of each phase of the test, which is at a path itself, and the phase."""
+        for number, phase in enumerate(self.phases):
+            yield (f"{path}.then[{number - 1}]" if number else path), phase
+
+    @property
+    def expected_outputs(self) -> tuple[str, ...]:
+        """The outputs and operators whose rows are expected in some phase."""
+        return tuple(dict.fromkeys(name for phase in self.phases for name in phase.expect))
 
 
 class AppTestFile(SpecModel):

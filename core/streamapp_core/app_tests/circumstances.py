@@ -12,7 +12,8 @@ class Circumstances:
 
     `processors` and `partitions`, of intermediate streams, are those of the app where they are None. At most
     `rows_at_once` are fetched together, of partitions in an order that is drawn; None: whatever there is. `deaths` are
-    fail-points: the app is killed at each, one after the other, and started again.
+    fail-points: the app is killed at each, one after the other, while it goes through the steps of the test, and
+    started again.
     """
 
     name: str

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from streamapp_core.app_tests.app_test import DELETION, TIME_FIELD, UNREADABLE_FIELD, AppTest, ExpectedRows, Row
+from streamapp_core.app_tests.app_test import DELETION, TIME_FIELD, UNREADABLE_FIELD, AppTest, ExpectedRows, Phase, Row
 from streamapp_core.app_tests.tested_outputs import ExpectedOutput, find_output, output_names
 from streamapp_core.near_names import did_you_mean
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
@@ -36,12 +36,12 @@ class PlacedRow:
         return text if isinstance(text, str) else None
 
 
-def given_rows(path: str, test: AppTest, name: str) -> tuple[tuple[PlacedRow, ...], ...]:
-    """Return the rows that a test, at a path, gives to a stream, by partition; without any it has an empty one.
+def given_rows(path: str, phase: Phase, name: str) -> tuple[tuple[PlacedRow, ...], ...]:
+    """Return the rows that a phase, at a path, gives to a stream, by partition; without any it has an empty one.
 
     What is no row is left out: `check_test` has told it.
     """
-    values = test.given.get(name, ())
+    values = phase.given.get(name, ())
     path = f"{path}.given.{name}"
     if not _are_partitions(values):
         return (_placed(path, values),)
@@ -50,23 +50,42 @@ def given_rows(path: str, test: AppTest, name: str) -> tuple[tuple[PlacedRow, ..
     )
 
 
-def expected_rows(path: str, test: AppTest, name: str) -> tuple[PlacedRow, ...]:
-    """Return the rows that a test, at a path, expects of an output; see `given_rows`."""
-    return _placed(f"{path}.expect.{name}", test.expect[name].rows)
+def expected_rows(path: str, phase: Phase, name: str) -> tuple[PlacedRow, ...]:
+    """Return the rows that a phase, at a path, expects of an output; see `given_rows`."""
+    return _placed(f"{path}.expect.{name}", phase.expect[name].rows)
 
 
 def check_test(path: str, test: AppTest, plan: Plan) -> Iterator[Problem]:
     """Yield what is wrong with the streams and columns that a test names; the types of values are not looked at."""
-    for name, values in test.given.items():
+    for place, phase in test.places(path):
+        yield from _check_phase(place, phase, plan)
+    filled_first = filled_before_all(plan)
+    for number, step in enumerate(test.then):
+        for name in step.given.keys() & filled_first:
+            yield Problem(
+                path=f"{path}.then[{number}].given.{name}",
+                code=ProblemCode.NOT_SUPPORTED,
+                message=f"a table with `bootstrap` reads all of `{name}` before anything else: give its rows in the "
+                "test's first `given`, or set `bootstrap: false` of the table",
+            )
+
+
+def filled_before_all(plan: Plan) -> set[str]:
+    """Return the side inputs that are read to their ends before anything else."""
+    return {name for table in plan.tables.values() if table.spec.bootstrap for name in table.spec.side_inputs}
+
+
+def _check_phase(path: str, phase: Phase, plan: Plan) -> Iterator[Problem]:
+    for name, values in phase.given.items():
         stream = plan.streams.get(name)
         if stream is None or stream.spec is None or stream.role not in _READ:
             read = [found.name for found in plan.streams.values() if found.spec is not None and found.role in _READ]
             yield _unknown(f"{path}.given.{name}", name, read, "is no stream that the app reads")
             continue
         yield from (_not_lists if _are_partitions(values) else _not_rows)(f"{path}.given.{name}", values)
-        for row in (row for partition in given_rows(path, test, name) for row in partition):
+        for row in (row for partition in given_rows(path, phase, name) for row in partition):
             yield from _check_given(row, stream)
-    for name, expected in test.expect.items():
+    for name, expected in phase.expect.items():
         output = find_output(name, plan)
         if output is None:
             yield _unknown(
@@ -74,7 +93,7 @@ def check_test(path: str, test: AppTest, plan: Plan) -> Iterator[Problem]:
             )
             continue
         yield from _check_expected(f"{path}.expect.{name}", expected, output)
-        for row in expected_rows(path, test, name):
+        for row in expected_rows(path, phase, name):
             if output.schema is not None:
                 yield from _unknown_columns(row.path, row.row, output.schema)
 

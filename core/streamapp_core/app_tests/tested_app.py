@@ -21,7 +21,7 @@ _KEPT_OF_STREAMS = (
     "partitioner",
     "broadcast",
 )
-_KEPT_OF_EVENT_TIMES = ("column", "orElse", "maxOutOfOrderness")
+_KEPT_OF_EVENT_TIMES = ("column", "orElse", "maxOutOfOrderness", "idleTimeout")
 _REMOVED_OF_SPEC = ("runId", "suspend", "namePrefix")
 """They are about runs elsewhere."""
 _LONGEST = 50
@@ -34,9 +34,9 @@ def build_tested_app(
     """Return an accepted app's document with systems in a folder and streams of JSON that end.
 
     Systems of Kafka and logs become embedded logs, those with files or tables folders of files, and changes of tables
-    records of the default system, since files delete nothing. Nothing depends on the time of day: no partition is idle,
-    and no row too far ahead. A row in the partition of another key ends the app. The rows of operators in `expected` go
-    to streams of their own, too (`output_stream`).
+    records of the default system, since files delete nothing. Nothing depends on the time of day: no row is too far
+    ahead. A row in the partition of another key ends the app. The rows of operators in `expected` go to streams of
+    their own, too (`output_stream`).
     """
     tested = deepcopy(dict(document))
     spec = tested["spec"]

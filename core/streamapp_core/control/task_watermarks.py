@@ -113,6 +113,11 @@ class TaskWatermarks:
         if self._next_idle_at is not None and self._now >= self._next_idle_at:
             self._next_idle_at = self._rest()
 
+    @property
+    def next_idle_at(self) -> int | None:
+        """The processing time (ms) at which the next partition may become idle, or a time before it; None: never."""
+        return self._next_idle_at
+
     def watermark(self, *streams: str) -> int | None:
         """Return the minimum of the watermarks of some streams; None if one of them has none."""
         lowest = END_OF_TIME

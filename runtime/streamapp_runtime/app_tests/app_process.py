@@ -7,7 +7,6 @@ none inherits threads, and modules of the app are imported by each of them.
 import multiprocessing
 import os
 import signal
-from dataclasses import replace
 from functools import cache
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import ForkServerContext
@@ -17,11 +16,11 @@ from random import Random
 import msgspec
 
 from streamapp_runtime import fail_points
-from streamapp_runtime.app_tests.shuffled_reading import ShuffledSystems
+from streamapp_runtime.app_tests.phase_gate import HeldPhase
+from streamapp_runtime.app_tests.tested_processors import TestedProcessors
 from streamapp_runtime.driver.run_app import run_app
 from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.errors import FAILURES
-from streamapp_runtime.execution_context import ExecutionContext, local_context
 from streamapp_runtime.hosts.in_process_host import InProcessHost
 
 _PRELOADED = ("streamapp_runtime.app_tests.app_process", "pandas", "pyarrow.dataset", "sqlglot.dialects.duckdb")
@@ -33,14 +32,17 @@ _LOG_SHOWN = 4_000
 class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request to start an app, given as text.
 
-    Paths in it resolve from `folder`; its state, and what the process prints, are below `state`. For `rows_at_once` see
-    `Circumstances`; `seed` draws the order. `fail_point` is where it dies; empty: nowhere.
+    Paths in it resolve from `folder`; its state, and what the process prints, are below `state`. Its rows come in
+    `phases`, the rest after them. For `rows_at_once` see `Circumstances`; `seed` draws the order. `fail_point` is where
+    it dies, in the phase of the number `dies_in` or later; empty: nowhere.
     """
 
     text: str
     folder: str
     state: str
+    phases: tuple[HeldPhase, ...] = ()
     fail_point: str = ""
+    dies_in: int = 0
     rows_at_once: int | None = None
     seed: str = ""
 
@@ -112,23 +114,28 @@ def _run(request: StartRequest) -> None:
     log = os.open(state / _LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (1, 2):
         os.dup2(log, stream)
-    fail_points.arm(request.fail_point)
     outcome = _run_to_the_end(request)
     (state / _OUTCOME).write_bytes(msgspec.json.encode(outcome))
     os._exit(0)
 
 
 def _run_to_the_end(request: StartRequest) -> Outcome:
-    def context(folder: Path) -> ExecutionContext:
-        found = local_context(folder)
-        if request.rows_at_once is None:
-            return found
-        random = Random(request.seed)  # noqa: S311 - an order, no secret
-        systems = ShuffledSystems(
-            folder=folder, environment=dict(os.environ), rows_at_once=request.rows_at_once, random=random
-        )
-        return replace(found, systems=systems)
+    armed = not request.phases
+    fail_points.arm(request.fail_point if armed else "")
 
+    def begin(phase: int) -> None:
+        nonlocal armed
+        if not armed and phase >= request.dies_in:
+            armed = True
+            fail_points.arm(request.fail_point)
+
+    processors = TestedProcessors(
+        request.phases,
+        Path(request.state),
+        request.rows_at_once,
+        lambda: Random(request.seed),  # noqa: S311 - an order, no secret
+        begin,
+    )
     run = RunRequest(
         text=request.text,
         folder=Path(request.folder),
@@ -138,7 +145,7 @@ def _run_to_the_end(request: StartRequest) -> Outcome:
         delete_outputs=False,
     )
     try:
-        run_app(run, lambda channel, app, log_folder: InProcessHost(channel, context), lambda summary: None)  # noqa: ARG005
+        run_app(run, lambda channel, *_: InProcessHost(channel, processors.context), lambda summary: None)  # noqa: ARG005
     except FAILURES as failure:
         return Outcome(failed=str(failure))
     return Outcome(completed=True)

@@ -1,7 +1,7 @@
 """The rows that a test gives to streams, as the records of these."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,11 +12,9 @@ import pyarrow as pa
 
 from streamapp_core.app_tests.app_test import TIME_FIELD
 from streamapp_core.app_tests.placed_rows import PlacedRow
-from streamapp_core.plan.plan import Plan, PlannedOperator, PlannedStream
+from streamapp_core.plan.plan import PlannedStream
 from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.problems import Problem, ProblemCode
-from streamapp_core.spec.base import format_duration
-from streamapp_core.spec.operators import OperatorKind, ProcessOrder
 from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import descriptor
@@ -31,18 +29,6 @@ from streamapp_systems.protocols import TransactionOwner
 
 _TIME = pa.field(TIME_FIELD, pa.timestamp("us", tz="UTC"))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TIMELESS = (
-    OperatorKind.FILTER,
-    OperatorKind.MAP,
-    OperatorKind.FLAT_MAP,
-    OperatorKind.MERGE,
-    OperatorKind.PARTITION_BY,
-    OperatorKind.BROADCAST,
-    OperatorKind.JOIN_TABLE,
-    OperatorKind.SEND_TO_TABLE,
-    OperatorKind.SEND_TO,
-)
-"""Operators to which no row is late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,31 +64,6 @@ def read_given(rows: Sequence[PlacedRow], stream: PlannedStream) -> tuple[list[G
             key, value = debezium_record(json.loads(line), values, stream.spec, deletes=placed.deletes)
         records.append(GivenRecord(value=value, key=key, time=_time(values, stream)))
     return records, problems
-
-
-def find_late_rows(
-    rows: Sequence[PlacedRow], records: Sequence[GivenRecord | None], stream: PlannedStream, plan: Plan
-) -> Iterator[Problem]:
-    """Yield the rows of a partition that may be late, where operators drop such rows: batches decide on them."""
-    fed = _fed_streams(stream.name, plan)
-    timed = [operator.name for operator in plan.operators.values() if fed & operator.streams and _timed(operator)]
-    event_time = None if stream.spec is None else stream.spec.event_time
-    bound = 0 if event_time is None else event_time.max_out_of_orderness
-    allowed = format_duration(bound) if bound else "nothing"
-    latest = None
-    for placed, record in zip(rows, records, strict=True) if timed else ():
-        if record is None or record.time is None:
-            continue
-        if latest is not None and record.time < latest - bound:
-            yield Problem(
-                path=placed.path,
-                code=ProblemCode.NOT_SUPPORTED,
-                message=f"the row is {format_duration(latest - record.time)} before one above it, and "
-                f"`maxOutOfOrderness` allows {allowed}: it depends on batches whether it is late for "
-                f"`{timed[0]}`, so no test can tell. Put it in its order, into another partition, or set "
-                f"`spec.streams.{stream.name}.eventTime.maxOutOfOrderness`",
-            )
-        latest = max(record.time, latest if latest is not None else record.time)
 
 
 def write_stream(stream: PlannedStream, partitions: Sequence[Sequence[GivenRecord]], path: Path) -> None:
@@ -157,22 +118,3 @@ def _at(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - a timestamp
     for name in [path] if path.lower() in map(str.lower, row) else path.split("."):
         value = None if value is None else {field.lower(): held for field, held in value.items()}.get(name.lower())
     return value
-
-
-def _fed_streams(name: str, plan: Plan) -> set[str]:
-    """Return a stream, and the intermediate streams that its rows come through."""
-    fed, more = set[str](), {name}
-    while more:
-        fed |= more
-        more = {stream for stream, sources in plan.feeding_streams.items() if sources & more} - fed
-    return fed
-
-
-def _timed(operator: PlannedOperator) -> bool:
-    if operator.kind in _TIMELESS or any(isinstance(type_.changes, Upsert) for type_ in operator.input_types):
-        return False
-    if operator.kind is OperatorKind.PROCESS:
-        return operator.order is ProcessOrder.EVENT_TIME
-    dedup = operator.spec.dedup
-    group = operator.spec.aggregate or operator.spec.top_n or dedup
-    return group is None or group.ttl not in (None, "forever") or (dedup is not None and dedup.within is not None)

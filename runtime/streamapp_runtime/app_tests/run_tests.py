@@ -9,6 +9,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from streamapp_core.app_tests.app_test import Phase
 from streamapp_core.app_tests.circumstances import Circumstances
 from streamapp_core.app_tests.compare_rows import DiffLine, compare_rows
 from streamapp_core.app_tests.tested_app import build_tested_app, output_stream
@@ -16,6 +17,7 @@ from streamapp_core.plan.plan import Plan
 from streamapp_runtime.app_tests.app_process import AppProcess, Outcome, StartRequest
 from streamapp_runtime.app_tests.given_records import write_stream
 from streamapp_runtime.app_tests.prepare_tests import PreparedTest
+from streamapp_runtime.app_tests.tested_processors import read_step
 from streamapp_runtime.app_tests.written_rows import read_written
 from streamapp_systems.registry import local_systems
 
@@ -98,18 +100,22 @@ def _start(
 def _run(test: PreparedTest, circumstances: Circumstances, folder: Path) -> Conversation:
     """Run a test to the end of its app, and compare what was written."""
     with TemporaryDirectory(prefix="streamapp-test-") as temporary:
-        document = build_tested_app(test.document, test.plan, circumstances, temporary, test.expected)
+        document = build_tested_app(test.document, test.plan, circumstances, temporary, test.test.expected_outputs)
         plan = test.tested_plan(document)
         for name, partitions in test.given.items():
             stream = plan.streams[name]
             end = ".db" if stream.system_kind.transactional else ""
             write_stream(stream, partitions, Path(temporary, f"{stream.system}{end}"))
-        for death in (*circumstances.deaths, ""):
+        state = Path(temporary, "state")
+        deaths = circumstances.deaths
+        for number, death in enumerate((*deaths, "")):
             outcome = yield StartRequest(
                 text=json.dumps(document),
                 folder=str(folder),
-                state=str(Path(temporary, "state")),
+                state=str(state),
+                phases=test.phases,
                 fail_point=death,
+                dies_in=number * (len(test.phases) + 1) // max(len(deaths), 1),
                 rows_at_once=circumstances.rows_at_once,
                 seed=f"{test.test.name}, {circumstances.name}, {death}",
             )
@@ -123,7 +129,7 @@ def _run(test: PreparedTest, circumstances: Circumstances, folder: Path) -> Conv
             return RunResult(
                 circumstances=circumstances, failed=f"it came to its end, and was to fail with: {test.test.fails}"
             )
-        return RunResult(circumstances=circumstances, differences=tuple(_differences(test, plan, folder)))
+        return RunResult(circumstances=circumstances, differences=tuple(_differences(test, plan, folder, state)))
 
 
 def _unlike(expected: str | None, failed: str) -> str:
@@ -133,13 +139,26 @@ def _unlike(expected: str | None, failed: str) -> str:
     return "" if expected in failed else f"it was to fail with: {expected}; it failed with: {failed}"
 
 
-def _differences(test: PreparedTest, plan: Plan, folder: Path) -> Iterator[tuple[str, tuple[DiffLine, ...]]]:
+def _differences(
+    test: PreparedTest, plan: Plan, folder: Path, state: Path
+) -> Iterator[tuple[str, tuple[DiffLine, ...]]]:
+    """Yield how outputs differ from what is expected, after each step and at the end."""
     systems = local_systems(folder)
-    for name, expected in test.expected.items():
-        stream = output_stream(name, test.plan)
-        schema = plan.streams[stream].schema
-        columns = [] if schema is None else map(schema.get, test.test.expect[name].order_columns)
-        order = [column.name for column in columns if column is not None]
-        lines = compare_rows(expected, read_written(stream, plan, systems), order)
+    for number, (step, expected) in enumerate(zip(test.test.then, test.expected_then, strict=True)):
+        written = read_step(state, number)
+        for name, rows in expected.items():
+            lines = compare_rows(rows, written[output_stream(name, test.plan)], _order(step, name, test, plan))
+            if lines:
+                yield f"{name} after then[{number}]", lines
+    for name, rows in test.expected.items():
+        found = read_written(output_stream(name, test.plan), plan, systems)
+        lines = compare_rows(rows, found, _order(test.test, name, test, plan))
         if lines:
             yield name, lines
+
+
+def _order(phase: Phase, name: str, test: PreparedTest, plan: Plan) -> list[str]:
+    """Return the columns whose values go together with an order, as they are spelled in the schema."""
+    schema = plan.streams[output_stream(name, test.plan)].schema
+    columns = [] if schema is None else map(schema.get, phase.expect[name].order_columns)
+    return [column.name for column in columns if column is not None]

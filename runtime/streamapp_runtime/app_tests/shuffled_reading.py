@@ -1,29 +1,10 @@
-"""Systems whose readers fetch few rows at once, from partitions in an order that is drawn."""
+"""Consumers that fetch few rows at once, from partitions in an order that is drawn."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 
-from streamapp_core.naming import CHANGELOG
-from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import Consumer, EndsAnswer, FetchedBatch, StreamDescriptor
-from streamapp_systems.registry import LocalSystems
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShuffledSystems(LocalSystems):
-    """See `Systems`; changelogs are read as they are."""
-
-    rows_at_once: int
-    random: Random
-
-    def open_consumer(self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor]) -> Consumer:
-        """See `Systems.open_consumer`."""
-        consumer = LocalSystems.open_consumer(self, name, system, streams)
-        if any(stream.name == CHANGELOG for stream in streams):
-            return consumer
-        return ShuffledConsumer(consumer, self.rows_at_once, Random(self.random.random()))  # noqa: S311 - no secrets
+from streamapp_systems.protocols import Consumer, EndsAnswer, FetchedBatch
 
 
 class ShuffledConsumer:

@@ -14,14 +14,16 @@ from streamapp_runtime.threads import in_thread
 class InProcessHost:
     """A host that runs each processor in a thread. They share one interpreter, so they take turns, not cores."""
 
-    def __init__(self, channel: DriverChannel, context_of: Callable[[Path], ExecutionContext] = local_context) -> None:
-        """Take the channel that processors report to, and what makes their context of the app's folder."""
+    def __init__(
+        self, channel: DriverChannel, context_of: Callable[[ProcessorConfig], ExecutionContext] | None = None
+    ) -> None:
+        """Take the channel that processors report to, and what makes their contexts; without, that of this process."""
         self._channel = channel
-        self._context_of = context_of
+        self._context_of = context_of or _local_context
 
     def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
         """See `ProcessorHost.start`."""
-        context = self._context_of(Path(config.folder))
+        context = self._context_of(config)
         return in_thread(
             f"processor-{config.incarnation.processor}", lambda: run_processor(config, self._channel, context)
         )
@@ -31,3 +33,7 @@ class InProcessHost:
 
     def close(self) -> None:
         """See `ProcessorHost.close`; threads have ended by themselves."""
+
+
+def _local_context(config: ProcessorConfig) -> ExecutionContext:
+    return local_context(Path(config.folder))

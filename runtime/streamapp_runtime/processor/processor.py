@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.execution_context import EndTurn
 from streamapp_runtime.processor.committer import Committer
 from streamapp_runtime.processor.control_message_sender import ControlMessageSender
 from streamapp_runtime.processor.decoding_input_source import InputSource
@@ -44,8 +45,9 @@ class Processor:
         link: DriverLink,
         commit_seconds: float,
         clock: Clock,
+        end_turn: EndTurn | None = None,
     ) -> None:
-        """Take the parts, which are open and restored."""
+        """Take the parts, which are open and restored, and what is to be told of the end of each turn."""
         self._tasks = assembled.tasks
         self._bootstrap = SideInputBootstrap(inputs, assembled.routing.side_inputs, assembled.side_inputs)
         self._early = {**assembled.routing.side_inputs, **assembled.routing.intermediate}
@@ -62,6 +64,7 @@ class Processor:
         self._sleep = clock.sleep
         self._time_of_day = clock.time_of_day
         self._processing_time = clock.monotonic_milliseconds
+        self._end_turn = end_turn
         self._committed = self._reported = clock.monotonic()
         self._dirty = self._few_rows = False
         self._uncommitted = 0
@@ -83,9 +86,13 @@ class Processor:
         for task in self._tasks:
             task.advance(self._processing_time())
         while self._is_to_run() and not self._ended():
+            commits = self._committer.commits
             self._step()
             self._commit_if_due()
             self._report_if_due()
+            if self._end_turn is not None:
+                idle = not self._waits_for_commit() and not self._silence.asks
+                self._end_turn(quiet=idle and self._committer.commits == commits)
         self._commit(last=True)
         return self._report(done=self._ended())
 
@@ -126,10 +133,12 @@ class Processor:
     def _commit_if_due(self) -> None:
         """Commit at the interval, and earlier when consumers wait for the end of a stream or much is held in memory."""
         due = self._clock() - self._committed >= self._commit_seconds or self._uncommitted >= self._most
-        unsent = self._control_messages.has_unsent()
-        waiting = self._dirty or unsent or self._committer.publication_due or self._committer.may_hang()
-        if (due and waiting) or (self._dirty and self._control_messages.has_unsent_ends()):
+        if (self._waits_for_commit() and due) or (self._dirty and self._control_messages.has_unsent_ends()):
             self._commit()
+
+    def _waits_for_commit(self) -> bool:
+        unsent = self._control_messages.has_unsent()
+        return self._dirty or unsent or self._committer.publication_due or self._committer.may_hang()
 
     def _commit(self, *, last: bool = False) -> None:
         self._committer.commit(self._time_of_day(), last=last)

@@ -79,7 +79,7 @@ class _ProcessorStart:
         self._me = config.incarnation
         self._folder = context.systems.folder
         self._model = JobModel.model_validate_json(config.job_model)
-        self._plan = _plan(config, self._model)
+        self._plan = plan_processor(config)
         self._functions = load_functions(self._plan, self._folder)
         self._scalar_functions = load_scalar_functions(self._plan, self._folder)
         self._extractors = load_extractors(self._plan, self._folder)
@@ -114,6 +114,7 @@ class _ProcessorStart:
             link=self._link,
             commit_seconds=self._plan.app.spec.job.commit_interval / _SECOND,
             clock=self._clock,
+            end_turn=self._execution.end_turn,
         )
 
     def _fencing_writers(self) -> Writers:
@@ -179,6 +180,7 @@ class _ProcessorStart:
             values_inline=self._execution.values_inline,
             time_of_day=self._clock.time_of_day,
             monotonic_milliseconds=self._clock.monotonic_milliseconds,
+            clock_outlives_process=self._clock.outlives_process,
         )
 
     def _starts(self) -> Mapping[str, Mapping[int, int]]:
@@ -251,7 +253,13 @@ class _ProcessorStart:
         return SideInputGuard(self._connections.inputs(starts, ends, claims, assembled.later_starts), files)
 
 
-def _plan(config: ProcessorConfig, model: JobModel) -> Plan:
+def plan_processor(config: ProcessorConfig) -> Plan:
+    """Return the plan that a processor runs.
+
+    Raises:
+        PlanRefused: there is none.
+    """
+    model = JobModel.model_validate_json(config.job_model)
     result = make_plan(
         parse_text(config.app), config.counts, model, run_id=model.run_id, algorithms=installed_algorithm
     )

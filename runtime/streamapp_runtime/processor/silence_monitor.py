@@ -3,6 +3,7 @@
 A partition whose leader is away brings no rows either, and what it holds would be late when it is back.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -44,9 +45,12 @@ class SilenceMonitor:
         self._absences = {ssp: timeouts[ssp.stream] / 2_000 for ssp in self._owners}
         self._questions: dict[str, _Question] = {}
         self._ask_at = 0
+        self._asked_at = -1
 
     def step(self, now: int) -> None:
         """Pass on the answers there are, and ask again if that is due; `now` is that of a clock that never jumps (ms).
+
+        It is due at each interval, and once when the next partition may become idle.
 
         Raises:
             StreamSystemError: a system can't be read.
@@ -56,9 +60,14 @@ class SilenceMonitor:
             if read is not None:
                 del self._questions[system]
                 self._pass_on(question, read)
-        if self._tasks and now >= self._ask_at:
-            self._ask_at = now + self._interval
+        if self._tasks and (now >= self._ask_at or self._asked_at < self._next_idle_at() <= now):
+            self._ask_at, self._asked_at = now + self._interval, now
             self._ask(now)
+
+    @property
+    def asks(self) -> bool:
+        """Whether a system has not answered yet."""
+        return bool(self._questions)
 
     def note_commit(self, seconds: float) -> None:
         """Take a commit whose answer took half of an idle timeout for an absence: nobody has asked for ends."""
@@ -66,6 +75,9 @@ class SilenceMonitor:
             if seconds >= self._absences[ssp]:
                 for task in tasks:
                     task.interrupt(ssp)
+
+    def _next_idle_at(self) -> float:
+        return min((task.next_idle_at for task in self._tasks if task.next_idle_at is not None), default=math.inf)
 
     def _ask(self, now: int) -> None:
         silent = {place for task in self._tasks for place in task.silent_partitions(now - self._interval)}

@@ -61,6 +61,7 @@ class Task:
         self.side_inputs = side_inputs
         """The side inputs that fill the task's own tables."""
         self._control = control
+        self._clock_outlives_process = context.processor.clock_outlives_process
         self._state = context.state
         self._sources = sources
         self._streams = frozenset(ssp.stream for ssp in starts)
@@ -123,6 +124,11 @@ class Task:
     def silent_partitions(self, since: int) -> Iterator[tuple[str, int]]:
         """Yield the stream and number of each partition that may become idle, and has had no rows since a time (ms)."""
         return self._control.silent_partitions(since)
+
+    @property
+    def next_idle_at(self) -> int | None:
+        """The processing time (ms) at which the next partition may become idle, or a time before it; None: never."""
+        return self._control.next_idle_at
 
     def confirm_read(self, ssp: Ssp, asked_at: int) -> None:
         """Note that all of a partition had been read when its system was asked, at a processing time (ms), or later."""
@@ -241,7 +247,8 @@ class Task:
             if position is not None:
                 self.positions[ssp] = position
                 self._received.restore(*ssp[1:], checkpoint.received.get(ssp.stream, {}).get(ssp.partition, {}))
-            if ssp.stream in self._sources and not self._control.ended(ssp.stream):
+            may_be_idle = ssp.stream in self._sources and not self._control.ended(ssp.stream)
+            if may_be_idle and not self._clock_outlives_process:
                 self._control.wake(ssp.stream, ssp.partition)
 
     def _process(self, decoded: DecodedBatch, begin: int) -> int:

@@ -51,7 +51,8 @@ class ProcessorContext:
     `note_null_keys` is told of rows without a key that a group would take in a task where none belongs.
     Windows close at most `results_at_once` in one step, and groups keep at most `values_inline` values in one record,
     if these are given.
-    `time_of_day` returns milliseconds since 1970, `monotonic_milliseconds` those of a clock that never jumps.
+    `time_of_day` returns milliseconds since 1970, `monotonic_milliseconds` those of a clock that never jumps; they mean
+    nothing in the next process unless `clock_outlives_process`.
     """
 
     plan: Plan
@@ -70,6 +71,7 @@ class ProcessorContext:
     values_inline: int | None
     time_of_day: Callable[[], int]
     monotonic_milliseconds: Callable[[], int]
+    clock_outlives_process: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,16 +30,24 @@ APP = {
             "orders": {
                 "system": "kafka",
                 "schema": "item string, n int, at timestamp, place struct<x:int>",
-                "eventTime": {"column": "at", "maxOutOfOrderness": "1m"},
+                "eventTime": {"column": "at", "maxOutOfOrderness": "1m", "idleTimeout": "30s"},
             },
+            "rates": {"system": "kafka", "schema": "item string, rate double", "key": "item"},
+            "stocks": {"system": "kafka", "schema": "item string, left int", "key": "item"},
             "undated": {
                 "system": "files",
                 "schema": "item string, n int, price decimal(20,2), held struct<prices:array<decimal(20,2)>>",
             },
             "sales": {"system": "kafka"},
+            "rated-sales": {"system": "kafka"},
+            "stocked-sales": {"system": "kafka"},
             "totals": {"system": "kafka", "key": "item"},
             "copies": {"system": "files"},
             "mixed": {"system": "kafka", "key": "item"},
+        },
+        "tables": {
+            "rate": {"key": "item", "sideInputs": ["rates"]},
+            "stock": {"key": "item", "sideInputs": ["stocks"], "bootstrap": False},
         },
         "operators": [
             {"name": "by-item", "from": "orders", "partitionBy": {"key": "item"}},
@@ -49,6 +57,10 @@ APP = {
                 "window": {"tumbling": "1h", "by": ["item"], "select": "sum(n) as n"},
             },
             {"name": "sales-out", "from": "hourly", "sendTo": "sales"},
+            {"name": "rated", "from": "hourly", "joinTable": {"table": "rate", "on": "item"}},
+            {"name": "stocked", "from": "hourly", "joinTable": {"table": "stock", "on": "item"}},
+            {"name": "rated-out", "from": "rated", "sendTo": "rated-sales"},
+            {"name": "stocked-out", "from": "stocked", "sendTo": "stocked-sales"},
             {"name": "total", "from": "by-item", "aggregate": {"by": ["item"], "select": "sum(n) as n"}},
             {"name": "totals-out", "from": "total", "sendTo": "totals"},
             {"name": "mixed-out", "from": "total", "sendTo": "mixed"},
@@ -74,6 +86,14 @@ def given(**streams):
 
 def expected(**outputs):
     return {"name": "x", "expect": outputs}
+
+
+def then(*steps, **streams):
+    return {"name": "x", "given": streams, "then": list(steps), "expect": {"sales": []}}
+
+
+def comes(*partitions, idle="0s"):
+    return {"idle": idle, "given": {"orders": list(partitions)}}
 
 
 def dated(*times):
@@ -119,6 +139,35 @@ CASES = [
     (given(orders=dated("09:00:00", "08:58:59")), {"tests[0].given.orders[1]": "NotSupported"}),
     (given(orders=dated("09:00:00", "08:59:00")), {}),
     (given(orders=[dated("09:00:00"), dated("08:00:00")]), {}),
+    (then({}), {"tests[0].then[0]": "InvalidSpec"}),
+    (then({"idle": "0s"}), {"tests[0].then[0]": "InvalidSpec"}),
+    (then({"idle": "soon"}), {"tests[0].then[0].idle": "InvalidSpec"}),
+    (then({"idle": 30}), {"tests[0].then[0].idle": "InvalidSpec"}),
+    (then({"idle": "30s"}, {"expect": {"sales": [], "totals": []}}), {}),
+    ({"name": "x", "then": [{"expect": {"sales": []}}]}, {}),
+    ({"name": "x", "then": [{"expect": {"sales": []}}], "fails": "no"}, {"tests[0]": "InvalidSpec"}),
+    (then({"expect": {"sale": []}}), {"tests[0].then[0].expect.sale": "UnknownStream"}),
+    (then({"given": {"orders": [{"m": 1}]}}), {"tests[0].then[0].given.orders[0].m": "UnknownColumn"}),
+    (then({"given": {"orders": [{"n": "many"}]}}), {"tests[0].then[0].given.orders[0].n": "TypeMismatch"}),
+    (then({"given": {"rates": []}}), {"tests[0].then[0].given.rates": "NotSupported"}),
+    (then({"given": {"stocks": [{"item": "tea"}]}}), {}),
+    # A late row is one in any order, unless its own step raises the watermark beyond it.
+    (then(comes(*dated("08:00:00")), orders=dated("09:00:00")), {}),
+    (then(comes(*dated("08:59:30", "09:10:00")), orders=dated("09:00:00")), {}),
+    (then(comes(*dated("08:00:00", "09:10:00")), orders=dated("09:00:00")), {}),
+    (then(comes(*dated("09:10:00", "08:00:00")), orders=dated("09:00:00")), {
+        "tests[0].then[0].given.orders[1]": "NotSupported"
+    }),
+    (then(comes(dated("08:30:00"), dated("09:00:00")), orders=[dated("09:00:00"), dated("08:00:00")]), {
+        "tests[0].then[0].given.orders[0][0]": "NotSupported"
+    }),
+    (then(comes(dated("08:30:00")), comes([], dated("09:00:00")), orders=[dated("09:00:00"), dated("08:00:00")]), {}),
+    # Of a partition that is idle, any row may be late if another goes on.
+    (then(comes(dated("09:10:00"), dated("09:05:00"), idle="29s"), orders=[dated("09:00:00"), dated("09:00:00")]), {}),
+    (then(comes(dated("09:10:00"), dated("09:05:00"), idle="30s"), orders=[dated("09:00:00"), dated("09:00:00")]), {
+        "tests[0].then[0].given.orders[1][0]": "NotSupported"
+    }),
+    (then({"idle": "30s"}, comes([], dated("09:05:00")), orders=[dated("09:00:00"), dated("09:00:00")]), {}),
     (expected(orders=[]), {"tests[0].expect.orders": "UnknownStream"}),
     (expected(hourly=[{"m": 1}]), {"tests[0].expect.hourly[0].m": "UnknownColumn"}),
     (expected(**{"by-item": {"inOrder": "item", "rows": [{"place": {"x": 1}}]}, "total": []}), {}),
@@ -171,6 +220,12 @@ def test_all_is_told_at_once():
         (given(orders=[{"at": 7}]), '7 is no timestamp: write it as text, "2024-05-01T09:15:00Z"'),
         (expected(sale=[]), "; did you mean `sales`?"),
         (expected(sales=[{"m": 1}]), "there is no `m` among item, window_start, window_end, n"),
+        (then({"given": {"rates": []}}), "give its rows in the test's first `given`"),
+        (then(comes(*dated("09:10:00", "08:00:00"))), "the row is 70m before one above it"),
+        (
+            then(comes(dated("09:10:00"), dated("09:05:00"), idle="30s"), orders=[[], dated("09:00:00")]),
+            "it depends on whether tests[0].then[0].given.orders[0][0] is read before it whether the row is late",
+        ),
         ({"name": "x", "expect": {}}, "a test has either `expect`, rows by output, or `fails`"),
     ],
 )

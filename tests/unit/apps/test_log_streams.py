@@ -167,8 +167,8 @@ def test_a_silent_partition_holds_nobody_back_once_it_is_idle(tmp_path):
 
 
 def test_a_silent_partition_becomes_idle_whatever_the_time_of_day_does(tmp_path):
-    def going_back(folder):
-        context = local_context(folder)
+    def going_back(_):
+        context = local_context(tmp_path)
         clock, begun = context.clock, context.clock.time_of_day()
         return replace(context, clock=replace(clock, time_of_day=lambda: 2 * begun - clock.time_of_day()))
 

@@ -29,5 +29,13 @@ def test_the_example_prints_what_the_page_says(tmp_path, said):
     assert without_seconds(result.output) == without_seconds(BLOCKS[said])
 
 
+def test_the_example_of_steps_passes(tmp_path):
+    for name in ("shop.yaml", "checks.py", "late.tests.yaml"):
+        (tmp_path / name).write_text(BLOCKS[name])
+    tests = str(tmp_path / "late.tests.yaml")
+    result = CliRunner().invoke(app, ["test", str(tmp_path / "shop.yaml"), "--tests", tests])
+    assert result.exit_code == 0, result.output
+
+
 def without_seconds(text):
     return re.sub(r"in [0-9.]+ s$", "in 0 s", text, flags=re.MULTILINE)

@@ -27,7 +27,9 @@ def task(starts, checkpoint=None):
             state=None,
             written=Counter(),
             bad_rows=BadRows(),
-            processor=SimpleNamespace(writers=SimpleNamespace(intermediate=intermediate, dead_letters=None)),
+            processor=SimpleNamespace(
+                writers=SimpleNamespace(intermediate=intermediate, dead_letters=None), clock_outlives_process=False
+            ),
         ),
         checkpoint=None if checkpoint is None else decode_checkpoint(checkpoint),
         starts=starts,

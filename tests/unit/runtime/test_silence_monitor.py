@@ -20,6 +20,10 @@ class Reader:
     def silent_partitions(self, since):
         return self.states.silent_partitions(since)
 
+    @property
+    def next_idle_at(self):
+        return self.states.next_idle_at
+
     def confirm_read(self, ssp, asked_at):
         self.states.confirm_read(ssp.stream, ssp.partition, asked_at)
 
@@ -97,6 +101,15 @@ def test_a_partition_with_unread_records_is_not_idle_however_long_it_brings_none
             question.answer = {HERE: False}
     assert not reader.states.idle("in")
     assert len(systems["kafka"].questions) > 10
+
+
+def test_a_system_is_asked_when_a_timeout_has_passed_however_short_ago_it_was_asked():
+    systems, reader, step = setting(HERE)
+    for now in (0, TIMEOUT - 1, TIMEOUT, TIMEOUT + 1):
+        step(now)
+        for question in systems["kafka"].questions:
+            question.answer = {HERE: True}
+    assert reader.states.idle("in")
 
 
 def test_a_partition_with_rows_is_not_asked_for():

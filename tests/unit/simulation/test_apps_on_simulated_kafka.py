@@ -31,7 +31,7 @@ def test_an_app_reads_and_writes_every_record_once(tmp_path, latest):
     apps.run(
         (tmp_path / "app.yaml").read_text(),
         tmp_path,
-        lambda channel, name, log_folder: InProcessHost(channel, context_of),
+        lambda channel, name, log_folder: InProcessHost(channel, lambda config: context_of(Path(config.folder))),
         context=context_of(tmp_path),
     )
     numbered.check_results(tmp_path, RECORDS, systems)
