@@ -18,7 +18,9 @@ _JAVA = Missing(
 )
 _MAVEN = Missing(what="Maven", why="it fetches Kafka's jars", install="install maven")
 _GO = Missing(what="Go", why="the S3 server is built from Go modules", install="install Go 1.25 or newer")
-_POSTGRESQL = Missing(what="PostgreSQL", why="catalogs of Iceberg are in it", install="install postgresql")
+_POSTGRESQL = Missing(
+    what="PostgreSQL", why="tables are written in it, and catalogs of Iceberg are", install="install postgresql"
+)
 TIERS = ("integration", "stores", "light", "e2e")
 
 

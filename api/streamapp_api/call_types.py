@@ -233,6 +233,17 @@ class TopN(TypedDict):
     ttl: NotRequired[str | None]
 
 
+class PostgresqlSystem(TypedDict):
+    """A database of PostgreSQL with tables that are written."""
+
+    uri: str
+    """Where it is: `postgresql://host:5432/database`."""
+    secret_name: NotRequired[str | None]
+    """A secret with `username` and `password` for the database."""
+    staging_schema: NotRequired[str]
+    """The schema in which rows wait for the app's commit, made where it is missing."""
+
+
 class ProcessState(TypedDict):
     """A keyed store for a `process` function."""
 

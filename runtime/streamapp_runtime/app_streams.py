@@ -48,7 +48,12 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
 def output_descriptor(stream: PlannedStream) -> StreamDescriptor:
     """Describe a planned output with the columns that are written."""
     described = descriptor(stream)
-    if stream.spec is None or stream.spec.changes is not StreamChanges.LOG or stream.schema is None:
+    if stream.spec is None or stream.schema is None:
+        return described
+    if stream.system_kind.replaces_rows and stream.spec.changes is StreamChanges.APPEND:
+        key = (column.name for column in map(stream.schema.get, stream.key) if column is not None)
+        return replace(described, key=tuple(key))
+    if stream.spec.changes is not StreamChanges.LOG:
         return described
     return replace(described, schema=Schema((*stream.schema.columns, Column(CHANGE_COLUMN, STRING))))
 
@@ -135,7 +140,8 @@ def count_partitions(app: StreamApp, systems: Systems) -> dict[str, int]:
 
 def _is_asked(system: SystemSpec, stream: StreamSpec, *, written: bool) -> bool:
     has_format = system.tables is not None or stream.format in FILE_FORMATS
-    return not system.kind.holds_files or (not written and has_format and not _lacks_journal(system))
+    found = system.kind.holds_files and not written and has_format and not _lacks_journal(system)
+    return system.kind.transactional or found
 
 
 def _lacks_journal(system: SystemSpec) -> bool:

@@ -9,11 +9,11 @@ from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.objects import ObjectPath, check_conditional_writes
 from streamapp_systems.protocols import StreamDescriptor
 from streamapp_systems.registry import Systems
-from streamapp_systems.tables import OutputTable
+from streamapp_systems.tables import WrittenTable
 
 
 def find_table_problems(plan: Plan, systems: Systems) -> tuple[Problem, ...]:
-    """Find what rows don't fit in the tables that they are to be appended to; a table that is missing takes any.
+    """Find what rows don't fit in the tables that they are written to; a table that is missing takes any.
 
     Raises:
         StreamSystemError: a table can't be read.
@@ -27,7 +27,7 @@ def find_table_problems(plan: Plan, systems: Systems) -> tuple[Problem, ...]:
             Problem(
                 path=f"spec.streams.{stream.name}",
                 code=ProblemCode.TYPE_MISMATCH,
-                message=f"rows of `{stream.name}` can't be appended to table `{stream.address}`: {reason}",
+                message=f"rows of `{stream.name}` can't be written to table `{stream.address}`: {reason}",
             )
             for reason in version.mismatches(arrow_schema(described.schema), described.folder_columns)
         ]
@@ -42,8 +42,10 @@ def create_tables(plan: Plan, systems: Systems) -> None:
     """
     for name in {stream.system for stream, _, _ in _tables(plan, systems)}:
         system = plan.app.spec.systems[name]
+        if system.delta is None:  # others have a database, which orders commits
+            continue
         place = systems.place(system)
-        if system.delta is not None and isinstance(place, ObjectPath):  # others have a catalog, which orders commits
+        if isinstance(place, ObjectPath):
             check_conditional_writes(place)
     for _, described, table in _tables(plan, systems):
         if described.schema is not None and table.load() is None:
@@ -75,8 +77,9 @@ def count_table_rows(plan: Plan, systems: Systems) -> Mapping[str, int]:
     return {name: version.count_rows() for name, version in loaded if version is not None}
 
 
-def _tables(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, StreamDescriptor, OutputTable]]:
+def _tables(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, StreamDescriptor, WrittenTable]]:
     for stream in plan.streams.values():
         system = plan.app.spec.systems[stream.system]
-        if stream.role is StreamRole.OUTPUT and system.tables is not None:
-            yield stream, output_descriptor(stream), systems.open_tables(system)(stream.address)
+        if stream.role is StreamRole.OUTPUT and (system.tables is not None or system.postgresql is not None):
+            described = output_descriptor(stream)
+            yield stream, described, systems.open_written_table(system, described)

@@ -84,9 +84,11 @@ def _declared(plan: Plan, name: str) -> PlannedStream:
         raise RuntimeFailure(f"{plan.app.metadata.name} has no stream {name}; it has {declared}")
     if stream.shared:
         raise RuntimeFailure(f"{name} is an intermediate stream of another app: its records are no rows of one format")
-    if stream.role is StreamRole.OUTPUT and stream.system_kind.holds_files:
-        table, kind = stream.system_kind.holds_tables, stream.system_kind.capitalize()
-        there = f"a table of {kind}: any tool reads it, {stream.address} in system {stream.system}"
+    kind = stream.system_kind
+    if stream.role is StreamRole.OUTPUT and not kind.transactional:
+        table = not kind.holds_files or kind.holds_tables
+        title = "PostgreSQL" if kind is SystemKind.POSTGRESQL else kind.capitalize()
+        there = f"a table of {title}: any tool reads it, {stream.address} in system {stream.system}"
         files = f"files: any tool reads them in the folder {stream.address}"
         raise RuntimeFailure(f"{name} is written to {there if table else files}")
     return stream

@@ -41,10 +41,11 @@ from streamapp_systems.protocols import (
     TransactionOwner,
 )
 from streamapp_systems.secret_reader import LocalSecrets
-from streamapp_systems.tables import OpenTables, TableOutput
+from streamapp_systems.tables import OpenTables, TableOutput, WrittenTable
 
 if TYPE_CHECKING:
     from streamapp_systems.iceberg import CatalogDatabase, GrowingIceberg
+    from streamapp_systems.postgresql import PostgresqlDatabase, StagedRows
 
 _SECOND = 1_000
 
@@ -119,7 +120,7 @@ class Systems(Protocol):
     def open_output(
         self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: PartOwner
     ) -> StagedOutput:
-        """Open a writer of outputs that are files or tables.
+        """Open a writer of outputs that are files, or tables of any kind.
 
         Raises:
             StreamSystemError: the system has neither.
@@ -134,11 +135,19 @@ class Systems(Protocol):
         """
         ...
 
-    def open_tables(self, system: SystemSpec) -> OpenTables:
-        """Open the tables of a system, by their addresses, to be written.
+    def open_written_table(self, system: SystemSpec, stream: StreamDescriptor) -> WrittenTable:
+        """Open the table of an output, whether it is there or not.
 
         Raises:
-            StreamSystemError: what keeps them can't be opened, or the system has none.
+            StreamSystemError: what keeps it can't be opened.
+        """
+        ...
+
+    def open_staged_rows(self, system: SystemSpec, app: str) -> "StagedRows":
+        """Open what an app (`PartOwner.app`) has staged in a database of tables.
+
+        Raises:
+            StreamSystemError: the login to it is not there.
         """
         ...
 
@@ -209,7 +218,11 @@ class LocalSystems:
         """See `Systems.open_output`."""
         if system.tables is not None:
             seconds = system.tables.commit_every / _SECOND
-            return TableOutput(self.place(system), self.open_tables(system), streams, owner, seconds)
+            return TableOutput(self.place(system), self._open_tables(system), streams, owner, seconds)
+        if system.postgresql is not None:
+            from streamapp_systems.postgresql import DatabaseOutput
+
+            return DatabaseOutput(self._postgresql(system), streams, owner)
         if system.file is None:
             raise StreamSystemError(f"system {name} is {system.kind}: it is written by a producer, not as files")
         return FileOutput(self.folder / system.file.path, streams, owner.writer)
@@ -221,8 +234,21 @@ class LocalSystems:
             return GrowingTable(root, self.folder, table).mismatches()
         return self._open_iceberg(system.iceberg, root, self.folder)(table).mismatches()
 
-    def open_tables(self, system: SystemSpec) -> OpenTables:
-        """See `Systems.open_tables`."""
+    def open_written_table(self, system: SystemSpec, stream: StreamDescriptor) -> WrittenTable:
+        """See `Systems.open_written_table`."""
+        if system.postgresql is None:
+            return self._open_tables(system)(stream.address)
+        from streamapp_systems.postgresql import DatabaseTable
+
+        return DatabaseTable(self._postgresql(system), stream)
+
+    def open_staged_rows(self, system: SystemSpec, app: str) -> "StagedRows":
+        """See `Systems.open_staged_rows`."""
+        from streamapp_systems.postgresql import StagedRows
+
+        return StagedRows(database=self._postgresql(system), app=app)
+
+    def _open_tables(self, system: SystemSpec) -> OpenTables:
         root = self.place(system)
         if system.iceberg is not None:
             from streamapp_systems.iceberg import IcebergTable
@@ -266,6 +292,12 @@ class LocalSystems:
         from streamapp_systems.iceberg import catalog_database
 
         return catalog_database(system.catalog, self.folder, root, LocalSecrets(self.environment))
+
+    def _postgresql(self, system: SystemSpec) -> "PostgresqlDatabase":
+        from streamapp_systems.postgresql import open_database
+
+        assert system.postgresql is not None
+        return open_database(system.postgresql, LocalSecrets(self.environment))
 
     def _log_path(self, name: str, system: SystemSpec) -> Path:
         if system.log is not None:

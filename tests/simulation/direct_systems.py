@@ -12,6 +12,7 @@ from simulation.simulated_producer import SimulatedProducer
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_systems.kafka import Cluster
 from streamapp_systems.objects import Place
+from streamapp_systems.postgresql import StagedRows
 from streamapp_systems.protocols import (
     Admin,
     Consumer,
@@ -23,7 +24,7 @@ from streamapp_systems.protocols import (
     TransactionOwner,
 )
 from streamapp_systems.registry import LocalSystems
-from streamapp_systems.tables import OpenTables
+from streamapp_systems.tables import WrittenTable
 
 
 class DirectSystems:
@@ -82,9 +83,13 @@ class DirectSystems:
         """See `Systems.column_mismatches`."""
         return self._local.column_mismatches(system, table)
 
-    def open_tables(self, system: SystemSpec) -> OpenTables:
-        """See `Systems.open_tables`."""
-        return self._local.open_tables(system)
+    def open_written_table(self, system: SystemSpec, stream: StreamDescriptor) -> WrittenTable:
+        """See `Systems.open_written_table`."""
+        return self._local.open_written_table(system, stream)
+
+    def open_staged_rows(self, system: SystemSpec, app: str) -> StagedRows:
+        """See `Systems.open_staged_rows`."""
+        return self._local.open_staged_rows(system, app)
 
 
 def _cluster(name: str, system: SystemSpec) -> Cluster:

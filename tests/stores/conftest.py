@@ -1,4 +1,4 @@
-"""A server that speaks S3 for the whole run; each test has a bucket of its own."""
+"""A server that speaks S3 and one of PostgreSQL for the whole run; each test has a bucket or database of its own."""
 
 import itertools
 
@@ -7,9 +7,11 @@ from hypothesis import settings
 from tools.cluster.cached import default_cache
 from tools.machine import lacking
 from tools.object_store.server import ObjectServer
+from tools.postgresql import server_programs
 
 from support.machine import need
 from support.object_stores import bucket_at
+from support.postgresql import PostgresServer
 
 # The same examples in every run, and no clock: the machine may be busy.
 settings.register_profile("stores", derandomize=True, database=None, deadline=None)
@@ -24,6 +26,21 @@ def server():
     need(lacking()["stores"])
     with ObjectServer(default_cache()) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """A server that all tests share: who stops it starts it again."""
+    need(lacking()["stores"])
+    server = PostgresServer(server_programs())
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def database(postgresql):
+    """A database that is empty."""
+    return postgresql.make_database(f"test_{next(_numbers)}")
 
 
 @pytest.fixture(scope="session")

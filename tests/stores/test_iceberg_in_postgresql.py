@@ -5,15 +5,12 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tools.machine import lacking
-from tools.postgresql import server_programs
 
 from streamapp_core.spec.systems import IcebergCatalog
 from streamapp_systems.iceberg import IcebergTable, catalog_database
 from streamapp_systems.protocols import StreamSystemError, Unavailable
 from streamapp_systems.secret_reader import LocalSecrets
-from support.machine import need
-from support.postgresql import PASSWORD, USER, PostgresServer
+from support.postgresql import PASSWORD, USER
 from support.table_outputs import WrittenTable, publish_through_deaths, rows
 
 SECRET = {"STREAMAPP_SECRET_LAKE_USERNAME": USER, "STREAMAPP_SECRET_LAKE_PASSWORD": PASSWORD}
@@ -21,17 +18,9 @@ NAMES = (f"catalog-{number}" for number in itertools.count())
 
 
 @pytest.fixture(scope="module")
-def server():
-    need(lacking()["stores"])
-    server = PostgresServer(server_programs())
-    yield server
-    server.close()
-
-
-@pytest.fixture(scope="module")
-def table_in(server):
+def table_in(postgresql):
     def give(folder, name, password=PASSWORD):
-        catalog = IcebergCatalog(uri=server.uri, name=name, secretName="lake")
+        catalog = IcebergCatalog(uri=postgresql.uri, name=name, secretName="lake")
         secrets = LocalSecrets(SECRET | {"STREAMAPP_SECRET_LAKE_PASSWORD": password})
         database = catalog_database(catalog, folder, folder / "warehouse", secrets)
         return WrittenTable(
@@ -50,7 +39,7 @@ def test_rows_are_added_once_with_deaths_zombies_and_other_writers(table_in, tmp
     publish_through_deaths(table_in(tmp_path_factory.mktemp("warehouse"), next(NAMES)), data)
 
 
-def test_a_database_that_is_away_or_refuses_is_told(server, table_in, tmp_path):
+def test_a_database_that_is_away_or_refuses_is_told(postgresql, table_in, tmp_path):
     name = next(NAMES)
     table = table_in(tmp_path, name)
     table.create()
@@ -61,12 +50,12 @@ def test_a_database_that_is_away_or_refuses_is_told(server, table_in, tmp_path):
         table_in(tmp_path, name, "wrong").opened(2).publish(parts)
     assert not isinstance(refused.value, Unavailable)
     assert "Check `catalog.uri` and the secret of `catalog.secretName`" in str(refused.value)
-    server.stop()
+    postgresql.stop()
     try:
         with pytest.raises(Unavailable, match=f"catalog {name} of postgresql://.*127.0.0.1") as away:
             output.publish(parts)
     finally:
-        server.start()
+        postgresql.start()
     assert PASSWORD not in str(away.value)
     assert "wrong" not in str(refused.value)
     output.publish(parts)

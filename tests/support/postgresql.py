@@ -5,12 +5,35 @@ import shutil
 import signal
 import socket
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
+
+import psycopg
 
 from support.waiting import eventually
 
 USER, PASSWORD = "app", "not-a-secret"
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database of the server, at an address as in a spec."""
+
+    uri: str
+
+    def query(self, statement: str, *values) -> list[tuple]:
+        """Run a statement in a transaction of its own; give its rows."""
+        with psycopg.connect(self.uri, user=USER, password=PASSWORD) as connection:
+            found = connection.execute(statement, values or None)
+            return found.fetchall() if found.description else []
+
+    def staged(self) -> int:
+        """Count the rows that wait in staging tables."""
+        names = self.query(
+            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'streamapp'"
+        )
+        return sum(self.query(f"SELECT count(*) FROM {name}")[0][0] for (name,) in names)
 
 
 class PostgresServer:
@@ -36,6 +59,12 @@ class PostgresServer:
     def uri(self) -> str:
         """The address of its database, as in a spec."""
         return f"postgresql://127.0.0.1:{self.port}/postgres"
+
+    def make_database(self, name: str) -> "Database":
+        """Create a database."""
+        with psycopg.connect(self.uri, user=USER, password=PASSWORD, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return Database(f"postgresql://127.0.0.1:{self.port}/{name}")
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""

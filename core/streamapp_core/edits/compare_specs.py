@@ -105,6 +105,6 @@ def _new_streams(planned: Plan, streams: Mapping[str, int], active: JobModel) ->
         if stream.role is StreamRole.INTERMEDIATE:
             made = (stream.system, stream.name) not in kept
         else:
-            made = stream.name not in streams and not stream.system_kind.holds_files
+            made = stream.name not in streams and stream.system_kind.transactional
         if made:
             yield stream

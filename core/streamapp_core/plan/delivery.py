@@ -45,7 +45,7 @@ def _check_outputs(graph: Graph, default: str) -> Iterator[Problem]:
     for name in sorted(graph.senders):
         stream = graph.spec.streams.get(name)
         system = None if stream is None else graph.spec.systems.get(stream.system)
-        if stream is None or system is None or stream.system == default or system.kind.holds_files:
+        if stream is None or system is None or stream.system == default or not system.kind.transactional:
             continue
         apart.append(f"`{name}` in `{stream.system}`")
     if apart:
@@ -61,7 +61,8 @@ def _no_place(spec: StreamAppSpec, default: str | None, *, exactly_once: bool) -
         known = "several could be it" if any(s.kind.transactional for s in spec.systems.values()) else "files can't be"
         reason = f"no `defaultSystem` is given, and {known}"
     else:
-        reason = f"`{default}` is a folder of files, which has no transactions"
+        holds = "a database of tables" if spec.systems[default].postgresql is not None else "a folder of files"
+        reason = f"`{default}` is {holds}, which has no transactions of streams"
     message = (
         f"{reason}: intermediate streams and the changelog need a system of kind kafka or log as the `defaultSystem`"
     )

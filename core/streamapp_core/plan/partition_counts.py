@@ -120,6 +120,8 @@ def _created_partitions(graph: Graph, stream: StreamSpec, *, read: bool) -> int:
         return 0
     if system.kind is SystemKind.FILE:
         return 0 if read else 1
+    if system.kind is SystemKind.POSTGRESQL:
+        return 1
     if system.kind.grows:
         return stream.partitions or 1
     return stream.partitions or (1 if system.kind is SystemKind.LOG and not stream.control_messages else 0)

@@ -9,6 +9,7 @@ from streamapp_core.graph.broadcast_names import broadcast_names
 from streamapp_core.graph.check_graph import check_graph
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.assemble_plan import Draft, assemble
+from streamapp_core.plan.check_database_tables import check_replaced_rows
 from streamapp_core.plan.check_expansion import ExpansionChecker, kept_counts
 from streamapp_core.plan.check_file_outputs import check_file_outputs
 from streamapp_core.plan.check_run_id import check_run_id
@@ -112,6 +113,7 @@ def _decide(
     problems += check_changes(graph, rows, types)
     problems += check_written_changes(graph, types)
     problems += check_file_outputs(graph, rows.schemas, types)
+    problems += check_replaced_rows(graph, types)
     problems += check_grouper(graph, counts.walk)
     problems += check_partitions(graph, counts, rows.tables, types)
     if previous is not None:

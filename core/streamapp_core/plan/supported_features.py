@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.check_avro import check_avro
 from streamapp_core.plan.check_change_streams import check_change_streams
+from streamapp_core.plan.check_database_tables import check_database_tables
 from streamapp_core.plan.check_folder_columns import check_folder_columns
 from streamapp_core.plan.check_growing_files import check_growing_files, check_tables, no_versions
 from streamapp_core.plan.check_nested_columns import check_nested_columns
@@ -39,6 +40,8 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
         if system.kind.holds_tables:
             yield from check_tables(graph, name, stream)
             yield from check_tables_written(graph, rows, name, stream)
+        elif system.postgresql is not None:
+            yield from check_database_tables(graph, rows, name, stream)
         elif system.kind.holds_files:
             yield from _check_files(graph, name, stream)
         else:

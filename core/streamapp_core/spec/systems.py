@@ -1,4 +1,4 @@
-"""Systems: where streams live. Each is exactly one of kafka, log, file, folder, delta and iceberg."""
+"""Systems: where streams live. Each is exactly one of the kinds that there are."""
 
 from enum import StrEnum
 from typing import Annotated, Self
@@ -19,6 +19,7 @@ class SystemKind(StrEnum):
     FOLDER = "folder"
     DELTA = "delta"
     ICEBERG = "iceberg"
+    POSTGRESQL = "postgresql"
 
     @property
     def transactional(self) -> bool:
@@ -39,6 +40,11 @@ class SystemKind(StrEnum):
     def grows(self) -> bool:
         """Whether files come to its streams while they are read: these have no end, and partitions of their own."""
         return self is SystemKind.FOLDER or self.holds_tables
+
+    @property
+    def replaces_rows(self) -> bool:
+        """Whether staged rows may take the place of those published before, so that each key's come in their order."""
+        return self is SystemKind.POSTGRESQL
 
 
 class KafkaAuth(SpecModel):
@@ -201,6 +207,30 @@ class IcebergSystem(SpecModel):
     ] = "30s"  # type: ignore[assignment]
 
 
+class PostgresqlSystem(SpecModel):
+    """A database of PostgreSQL with tables that are written."""
+
+    uri: Annotated[
+        str,
+        Field(
+            pattern=r"^postgresql://[^\s?#@/]+/[^\s?#@/]+$",
+            max_length=1_024,
+            description="Where it is: `postgresql://host:5432/database`.",
+        ),
+    ]
+    secret_name: Annotated[
+        Name | None, Field(description="A secret with `username` and `password` for the database.")
+    ] = None
+    staging_schema: Annotated[
+        str,
+        Field(
+            pattern=r"^[a-z_][a-z0-9_]*$",
+            max_length=63,
+            description="The schema in which rows wait for the app's commit, made where it is missing.",
+        ),
+    ] = "streamapp"
+
+
 class SystemSpec(SpecModel):
     """One system; relative paths resolve from the folder of the YAML file."""
 
@@ -210,11 +240,12 @@ class SystemSpec(SpecModel):
     folder: FolderSystem | None = None
     delta: DeltaSystem | None = None
     iceberg: IcebergSystem | None = None
+    postgresql: PostgresqlSystem | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         if sum(getattr(self, kind.value) is not None for kind in SystemKind) != 1:
-            raise ValueError("a system is exactly one of kafka, log, file, folder, delta and iceberg")
+            raise ValueError("a system is exactly one of kafka, log, file, folder, delta, iceberg and postgresql")
         return self
 
     @property
@@ -223,16 +254,16 @@ class SystemSpec(SpecModel):
         return None if self.kafka is None else self.kafka.schema_registry
 
     @property
-    def writes_files(self) -> bool:
-        """Whether outputs of the system are staged as files before they are published."""
-        return self.file is not None or self.tables is not None
+    def stages_outputs(self) -> bool:
+        """Whether outputs of the system are staged before they are published."""
+        return self.file is not None or self.tables is not None or self.postgresql is not None
 
     @property
     def secrets(self) -> frozenset[str]:
         """The names of the secrets that the system's clients read."""
         auth = None if self.kafka is None else self.kafka.auth
         catalog = None if self.iceberg is None else self.iceberg.catalog
-        users = (auth, self.schema_registry, self.store, catalog)
+        users = (auth, self.schema_registry, self.store, catalog, self.postgresql)
         return frozenset(user.secret_name for user in users if user is not None and user.secret_name is not None)
 
     @property
@@ -252,7 +283,9 @@ class SystemSpec(SpecModel):
 
     @property
     def storage(self) -> str | None:
-        """The place of its files or tables, as text: the path, and the catalog where there is one."""
+        """The place of its files or tables, as text: the path, and the catalog where there is one, or the database."""
+        if self.postgresql is not None:
+            return f"{self.postgresql.uri} (staged in {self.postgresql.staging_schema})"
         if self.iceberg is None:
             return self.path
         catalog = self.iceberg.catalog

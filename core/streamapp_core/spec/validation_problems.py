@@ -26,6 +26,10 @@ PATTERN_WORDS = {
         "a database such as `postgresql://host:5432/catalogs` or `sqlite:///catalog.db`, without user and query "
         "(a login is in `secretName`),"
     ),
+    r"^postgresql://[^\s?#@/]+/[^\s?#@/]+$": (
+        "a database such as `postgresql://host:5432/shop`, without user and query (a login is in `secretName`),"
+    ),
+    r"^[a-z_][a-z0-9_]*$": "a name of small letters, digits and `_`",
     r"^[^?#]*$": "a folder without `?` and `#`, after which readers of Iceberg see no more of it,",
     r"^[A-Za-z0-9-]+$": "a name such as `eu-central-1`",
     r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$": "a name such as `com.shop.Order`",

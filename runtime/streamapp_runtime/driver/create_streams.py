@@ -96,7 +96,7 @@ def _created_streams(run: PlannedRun) -> Mapping[str, Mapping[StreamDescriptor, 
     """Return the partition counts of the streams that an app may create, by system."""
     lasting = (s for s in run.plan.streams.values() if s.shared or s.spec is not None)
     made = (
-        s for s in lasting if not s.system_kind.holds_files or (s.system_kind.grows and s.role is not StreamRole.OUTPUT)
+        s for s in lasting if s.system_kind.transactional or (s.system_kind.grows and s.role is not StreamRole.OUTPUT)
     )
     outside = {descriptor(s): s.partitions for s in made}
     dead_letters = dead_letter_stream(run.plan)

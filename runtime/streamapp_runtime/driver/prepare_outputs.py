@@ -1,12 +1,14 @@
-"""The output folders of a run: emptied before it, and rid of uncommitted parts after it.
+"""The outputs of a run that are staged: folders are emptied before it, and all are rid of uncommitted parts after it.
 
 A driver may stand still at any moment, and go on when its successor has taken over. So parts are listed before it makes
 sure that it is the newest, and only those listed are removed: a successor's parts come later, and have other names.
 """
 
+from collections import defaultdict
 from collections.abc import Callable
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
+from streamapp_core.spec.systems import SystemKind
 from streamapp_systems.file import claim_output, published_parts, remove_parts, staged_parts
 from streamapp_systems.objects import Place
 from streamapp_systems.registry import Systems
@@ -39,6 +41,7 @@ def prepare_outputs(plan: Plan, systems: Systems, check: Check) -> None:
     _claim(outputs, owner)
     _remove([part for output in outputs for part in staged_parts(output)], check)
     _remove([part for output in outputs for part in published_parts(output, owner)], check)
+    _remove_staged_rows(plan, systems, check)
 
 
 def count_part_files(plan: Plan, systems: Systems) -> dict[Place, int]:
@@ -54,6 +57,19 @@ def remove_uncommitted_parts(plan: Plan, systems: Systems, check: Check) -> None
         Superseded: a later driver has taken over, whose workers may have staged some of them.
     """
     _remove([part for output in _output_folders(plan, systems) for part in staged_parts(output)], check)
+    _remove_staged_rows(plan, systems, check)
+
+
+def _remove_staged_rows(plan: Plan, systems: Systems, check: Check) -> None:
+    written: dict[str, set[str]] = defaultdict(set)
+    for stream in plan.streams.values():
+        if stream.role is StreamRole.OUTPUT and stream.system_kind is SystemKind.POSTGRESQL:
+            written[stream.system].add(stream.name)
+    for system, streams in written.items():
+        rows = systems.open_staged_rows(plan.app.spec.systems[system], plan.app.name_prefix)
+        if listed := rows.find(streams):
+            check()
+            rows.remove(listed)
 
 
 def _claim(outputs: list[Place], owner: str) -> None:

@@ -139,15 +139,20 @@ class Committer:
             changes = list(task.changes())
             keys, values = [key for key, _ in changes], [value for _, value in changes]
             self._producer.send_all(changelog, SentRecords(timestamps=None, keys=keys, values=values))
-            checkpoint = task.checkpoint(self._staged_files(staged) if number == 0 else ())
+            checkpoint = task.checkpoint(self._staged_files(staged, first=number == 0))
             self._producer.send(changelog, checkpoint, key=CHECKPOINT_KEY, timestamp=now)
             checkpoints[task] = checkpoint
         return checkpoints
 
-    def _staged_files(self, staged: Mapping[str, Sequence[StagedPart]]) -> list[StagedFile]:
+    def _staged_files(self, staged: Mapping[str, Sequence[StagedPart]], *, first: bool) -> list[StagedFile]:
+        """Return the parts that a task's checkpoint lists: the `first` one all, the others those with rows to replace.
+
+        After a death the tasks may go to several processors: none goes on before such rows of its own are published.
+        """
         return [
             StagedFile(kind=place.kind, folder=place.folder, stream=part.stream, staged=part.staged, final=part.final)
             for system, place in self._places.items()
+            if first or place.kind.replaces_rows
             for part in staged[system]
         ]
 

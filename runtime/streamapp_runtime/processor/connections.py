@@ -179,9 +179,9 @@ class Connections:
             yield ChangelogPartitionReader(admin, consumer, stream, partition)
 
     def outputs(self, owner: PartOwner) -> dict[str, StagedOutput]:
-        """Open the outputs that are files or tables, by system."""
+        """Open the outputs that are files, or tables of any kind, by system."""
         planned = [s for s in self._plan.streams.values() if s.role is StreamRole.OUTPUT]
-        files = [stream for stream in planned if stream.system_kind.holds_files]
+        files = [stream for stream in planned if not stream.system_kind.transactional]
         return {
             system: self._open_output(system, self._plan.app.system(system), descriptors, owner)
             for system, descriptors in by_system(map(output_descriptor, files)).items()
@@ -202,14 +202,14 @@ class Connections:
             StreamSystemError: there is none, and the path alone does not say how the place is reached.
         """
         systems = self._plan.app.spec.systems
-        name = next((n for n, system in systems.items() if system.writes_files and self.place(n) == place), None)
+        name = next((n for n, system in systems.items() if system.stages_outputs and self.place(n) == place), None)
         if name is not None:
             return self._open_output(name, systems[name], [], owner)
-        if place.kind is SystemKind.ICEBERG or parse_storage_url(place.folder) is not None:
+        if place.kind in (SystemKind.ICEBERG, SystemKind.POSTGRESQL) or parse_storage_url(place.folder) is not None:
             raise StreamSystemError(
                 f"{place.folder} has rows that wait to be added to a table, and no system of the app has this path any "
-                "more: put the system back, with its `store` or `catalog`, until the app has started once, or begin a "
-                "new run"
+                "more: put the system back, with its `store`, `catalog` or `secretName`, until the app has started "
+                "once, or begin a new run"
             )
         system = SystemSpec.model_validate({place.kind: {"path": place.folder}})
         return self._open_output(place.kind, system, [], owner)

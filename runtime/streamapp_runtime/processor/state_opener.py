@@ -134,9 +134,9 @@ def publish_staged_parts(
 
 
 def _parts(checkpoints: Iterable[Checkpoint]) -> dict[OutputPlace, list[StagedPart]]:
-    parts: dict[OutputPlace, list[StagedPart]] = defaultdict(list)
+    parts: dict[OutputPlace, dict[StagedPart, None]] = defaultdict(dict)
     for checkpoint in checkpoints:
         for part in checkpoint.parts:
             staged = StagedPart(stream=part.stream, staged=part.staged, final=part.final)
-            parts[OutputPlace(part.kind, part.folder)].append(staged)
-    return parts
+            parts[OutputPlace(part.kind, part.folder)][staged] = None
+    return {place: list(some) for place, some in parts.items()}

@@ -13,6 +13,7 @@ from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.execution_context import local_context
 
+_SERVERS = (SystemKind.KAFKA, SystemKind.POSTGRESQL)
 _DISTRIBUTION = "streamapp-operator"
 
 
@@ -37,10 +38,11 @@ def find_difference(app: StreamApp, driver: DriverMachine, here: DriverMachine) 
             f"this worker has StreamApp {here.version}, and the driver {driver.version}: install the driver's on all "
             "workers"
         )
-    local = sorted(name for name, system in app.spec.systems.items() if system.kind is not SystemKind.KAFKA)
+    local = sorted(name for name, system in app.spec.systems.items() if system.kind not in _SERVERS)
     if local and not (driver.boot_id == here.boot_id and Path(driver.file).exists()):
         return (
             f"this worker is on another machine than the driver, and {', '.join(local)} of spec.systems on the "
-            "driver's: there only systems of Kafka are the same; use those, or workers of the driver's machine"
+            "driver's: there only systems of Kafka and PostgreSQL are the same; use those, or workers of the driver's "
+            "machine"
         )
     return None

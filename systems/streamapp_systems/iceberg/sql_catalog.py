@@ -17,21 +17,20 @@ from pyiceberg.table import CommitTableResponse, Table
 from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 from sqlalchemy import URL, create_engine, inspect, make_url, select
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
 from streamapp_core.spec.systems import IcebergCatalog
 from streamapp_systems.iceberg.file_io import ROOT, PlaceFileIO
 from streamapp_systems.objects import Place
+from streamapp_systems.postgresql import is_passing
 from streamapp_systems.protocols import StreamSystemError, Unavailable
 from streamapp_systems.secret_reader import SecretReader
 
 _BUSY_SECONDS = 30
 _CONNECT_SECONDS = 10
 _TABLES = "iceberg_tables"
-_REFUSED = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
-"""What PostgreSQL says, without a code, of connections that it would refuse again."""
 
 
 class CommitRefusedError(Exception):
@@ -103,9 +102,7 @@ class CatalogDatabase:
             passing = "locked" in said
             advice = "the file, its folder, and that its file system locks files"
         else:
-            code = getattr(error.orig, "sqlstate", None)
-            passing = isinstance(error, OperationalError) and not any(text in said for text in _REFUSED)
-            passing = passing and (code is None or code[:2] in ("08", "53", "57"))
+            passing = is_passing(error.orig)
             advice = "that PostgreSQL runs there" if passing else "`catalog.uri` and the secret of `catalog.secretName`"
         return (Unavailable if passing else StreamSystemError)(f"{what}: {self.where}: {said}. Check {advice}")
 

@@ -22,6 +22,8 @@ class StreamDescriptor:
     csv: CsvOptions = field(default_factory=CsvOptions)
     json: JsonOptions = field(default_factory=JsonOptions, hash=False)
     keyed: bool = False
+    key: tuple[str, ...] = ()
+    """The columns of a table by whose values rows replace each other; none where rows are events."""
     folder_columns: tuple[str, ...] = ()
     starting_version: int | None = None
     change_key: tuple[str, ...] = ()

@@ -1,6 +1,22 @@
 """Tables as outputs: rows are staged with the app's commits, and a commit of a table adds those of many."""
 
-from streamapp_systems.tables.output_table import OpenTables, OutputTable, TableFile, TableVersion
+from streamapp_systems.tables.output_table import (
+    FoundTable,
+    OpenTables,
+    OutputTable,
+    TableFile,
+    TableVersion,
+    WrittenTable,
+)
 from streamapp_systems.tables.table_output import TableOutput, staging_folder
 
-__all__ = ["OpenTables", "OutputTable", "TableFile", "TableOutput", "TableVersion", "staging_folder"]
+__all__ = [
+    "FoundTable",
+    "OpenTables",
+    "OutputTable",
+    "TableFile",
+    "TableOutput",
+    "TableVersion",
+    "WrittenTable",
+    "staging_folder",
+]

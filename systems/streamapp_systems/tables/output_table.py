@@ -33,13 +33,48 @@ class TableFile:
         return int(self.footer.num_rows)
 
 
-class TableVersion(Protocol):
-    """A version of a table."""
+class FoundTable(Protocol):
+    """A table that is there, as its app knows it before it writes."""
 
     @property
     def id(self) -> str:
         """The id that distinguishes the table from an earlier or later one in its place."""
         ...
+
+    def mismatches(self, rows: pa.Schema, folder_columns: Sequence[str]) -> Iterator[str]:
+        """Yield why rows can't be written to it, each reason with what to do.
+
+        `folder_columns` are the columns that the app wants to be folders.
+        """
+        ...
+
+    def count_rows(self) -> int:
+        """Count the rows that the table says it has, about: some writers leave that out."""
+        ...
+
+
+class WrittenTable(Protocol):
+    """A table that an app writes, whether there is one or not."""
+
+    def load(self) -> FoundTable | None:
+        """Load it as it is now; None: there is no table.
+
+        Raises:
+            StreamSystemError: it can't be read.
+        """
+        ...
+
+    def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> FoundTable:
+        """Create the table if there is none, and load it. Partition columns are found whatever their case.
+
+        Raises:
+            StreamSystemError: it can't be created.
+        """
+        ...
+
+
+class TableVersion(FoundTable, Protocol):
+    """A version of a table of files."""
 
     @property
     def folder(self) -> Place:
@@ -65,13 +100,6 @@ class TableVersion(Protocol):
         """Return rows as files of the table have them."""
         ...
 
-    def mismatches(self, rows: pa.Schema, folder_columns: Sequence[str]) -> Iterator[str]:
-        """Yield why rows can't be appended, each reason with what to do.
-
-        `folder_columns` are the columns that the app wants to be folders.
-        """
-        ...
-
     def staged_mismatches(self, rows: pa.Schema) -> Iterator[str]:
         """Yield why rows that are staged can't be appended, as `mismatches` does for those to come.
 
@@ -81,10 +109,6 @@ class TableVersion(Protocol):
 
     def mark(self, name: str) -> int | None:
         """Return the mark of this name; None: there is none."""
-        ...
-
-    def count_rows(self) -> int:
-        """Count the rows that the table says it has: some writers leave that out."""
         ...
 
     def append(self, files: Iterable[TableFile], marks: Mapping[str, int]) -> bool:
@@ -100,23 +124,15 @@ class TableVersion(Protocol):
         ...
 
 
-class OutputTable(Protocol):
-    """A table, whether there is one or not."""
+class OutputTable(WrittenTable, Protocol):
+    """A table of files."""
 
     def load(self) -> TableVersion | None:
-        """Load the newest version; None: there is no table.
-
-        Raises:
-            StreamSystemError: it can't be read.
-        """
+        """See `WrittenTable.load`: the newest version."""
         ...
 
     def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> TableVersion:
-        """Create the table if there is none, and load it. Partition columns are found whatever their case.
-
-        Raises:
-            StreamSystemError: it can't be created.
-        """
+        """See `WrittenTable.create`."""
         ...
 
 

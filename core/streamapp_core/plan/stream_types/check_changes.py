@@ -246,6 +246,15 @@ def _append_to_table(name: str) -> _Reason:
     )
 
 
+def _replace_in_table(reader: _Reader, name: str, key: Sequence[str]) -> _Reason | None:
+    if reader.is_key(key):
+        return None
+    return f"spec.streams.{name}.key", (
+        f"table `{name}` has one row for each key, and its `key` is {_listed(key) or 'not given'}; set it to "
+        f"{reader.written_key}"
+    )
+
+
 def _send_to(reader: _Reader) -> _Reason | None:  # noqa: PLR0911 - a reason each
     name = reader.operator.spec.send_to or ""
     stream = reader.graph.spec.streams.get(name)
@@ -254,6 +263,8 @@ def _send_to(reader: _Reader) -> _Reason | None:  # noqa: PLR0911 - a reason eac
     system = reader.graph.spec.systems.get(stream.system)
     if system is not None and system.kind.holds_tables and stream.changes is not StreamChanges.LOG:
         return _append_to_table(name)
+    if system is not None and system.kind.replaces_rows and stream.changes is not StreamChanges.LOG:
+        return _replace_in_table(reader, name, stream.key_columns)
     moving = [column for column in stream.folder_columns if column.lower() not in reader.changes.fixed]
     if moving:
         return f"spec.streams.{name}.folderColumns", (

@@ -42,6 +42,9 @@ def _no_changes(graph: Graph, name: str, stream: StreamSpec, types: Mapping[str,
 
 
 def _no_table(graph: Graph, name: str, _: StreamSpec, kind: SystemKind) -> Iterator[str]:
+    if kind.replaces_rows:
+        yield f"table `{name}` has the newest row of each key while the app runs, and at its end: nothing need say so"
+        return
     if not kind.holds_files:
         yield f"`{name}` is no folder: what it holds already can't be taken back, and its readers follow its changes"
     endless = endless_inputs(graph)
