@@ -3,14 +3,17 @@
 import os
 import signal
 import subprocess
+from decimal import Decimal
 from random import Random
 
 import pytest
+import yaml
 
 from streamapp_runtime.fail_points import VARIABLE, FailPoint, Moment
-from support import crashes, database_runs
+from support import apps, crashes, database_runs
 from support.database_runs import check, lay_out
 from support.waiting import eventually
+from unit.docs import pages
 
 KILLS = int(os.environ.get("STREAMAPP_KILL_RUNS", "5"))
 STEPS = [FailPoint.COMMIT_STAGE, FailPoint.COMMIT_TRANSACTION, FailPoint.COMMIT_PUBLISH, FailPoint.RUN_FINISH]
@@ -71,6 +74,29 @@ def test_a_new_run_keeps_the_tables_and_drops_what_was_staged(tmp_path, database
     code, output = crashes.end(crashes.start(tmp_path, "--host", "in-process", "--fresh"))
     assert code == 0, output
     check(tmp_path, database)
+
+
+def test_the_example_of_the_page_runs(tmp_path, database, monkeypatch):
+    (text,) = (block.text for block in pages.fences(pages.read("postgresql.md")) if block.name == "app.yaml")
+    document = yaml.safe_load(text)
+    document["spec"]["systems"]["shop"]["postgresql"]["uri"] = database.uri
+    for name, value in database_runs.SECRET.items():
+        monkeypatch.setenv(name.replace("_RESULTS_", "_SHOP_LOGIN_"), value)
+    (tmp_path / "landing" / "orders").mkdir(parents=True)
+
+    def publish(name, *lines):
+        (tmp_path / "landing" / "orders" / ".next").write_text("\n".join(["id,shop,amount", *lines, ""]))
+        (tmp_path / "landing" / "orders" / ".next").rename(tmp_path / "landing" / "orders" / name)
+
+    def totals():
+        there = database.query("SELECT count(*) FROM pg_tables WHERE tablename = 'totals'") == [(1,)]
+        return database.query("SELECT * FROM totals ORDER BY shop") if there else []
+
+    publish("1.csv", "1,a,10.00", "2,b,1000.01", "3,a,5.50")
+    apps.run_until(tmp_path, document, lambda: totals() == [("a", 2, Decimal("15.50")), ("b", 1, Decimal("1000.01"))])
+    publish("2.csv", "4,b,1.00")
+    apps.run_until(tmp_path, document, lambda: totals() == [("a", 2, Decimal("15.50")), ("b", 2, Decimal("1001.01"))])
+    assert database.query("SELECT * FROM large_orders") == [(2, "b", Decimal("1000.01"))]
 
 
 def test_a_table_that_does_not_fit_is_refused_by_plan_and_run(tmp_path, database):

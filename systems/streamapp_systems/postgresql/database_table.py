@@ -7,8 +7,8 @@ import psycopg
 import pyarrow as pa
 from psycopg import sql
 
-from streamapp_systems.postgresql.column_types import made_type, takes
 from streamapp_systems.postgresql.database import PostgresqlDatabase
+from streamapp_systems.postgresql.database_types import made_type, takes
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 _TABLE = """

@@ -22,6 +22,8 @@ PART, ROW, DELETED = "streamapp.part", "streamapp.row", "streamapp.deleted"
 """The columns beside those of rows: the number of their part, their place in it, and whether they delete their key."""
 
 _PARTS = "parts"
+_NEVER = 2_147_483_647
+"""Changed rows after which a table is analyzed: of the rows of one moment nothing follows for those of the next."""
 _FIND = """
 SELECT relname, pg_catalog.obj_description(oid, 'pg_class') FROM pg_catalog.pg_class
 WHERE relnamespace = pg_catalog.to_regnamespace(%s) AND relkind = 'r'
@@ -30,7 +32,7 @@ _COMMENT = "SELECT pg_catalog.obj_description(pg_catalog.to_regclass(%s), 'pg_cl
 
 
 class StagingLayout(msgspec.Struct, frozen=True, kw_only=True):
-    """What a staging table holds, as its comment says: rows of an app's output for a table.
+    """The layout of a staging table, as its comment says: rows of an app's output for a table.
 
     `columns` have the types that the table had when the first row was staged. Rows replace each other by `key`.
     """
@@ -51,6 +53,9 @@ class StagingLayout(msgspec.Struct, frozen=True, kw_only=True):
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(name for name, _ in self.columns)
+
+
+_LAYOUTS = msgspec.json.Decoder(StagingLayout)
 
 
 def staging_layout(
@@ -81,10 +86,12 @@ def create_staging(connection: psycopg.Connection, schema: str, layout: StagingL
         connection.execute(sql.SQL("CREATE SEQUENCE IF NOT EXISTS {}").format(sql.Identifier(schema, _PARTS)))
         if _is_there(connection, "to_regclass", staging):
             return
+        beside = map(sql.Identifier, (PART, ROW, DELETED))
         connection.execute(
             sql.SQL(
-                "CREATE TABLE {} AS SELECT 0::bigint AS {}, 0::bigint AS {}, false AS {}, {} FROM {} WITH NO DATA"
-            ).format(staging, *map(sql.Identifier, (PART, ROW, DELETED)), identifiers(layout.names), target)
+                "CREATE TABLE {} WITH (autovacuum_analyze_threshold = {}) AS "
+                "SELECT 0::bigint AS {}, 0::bigint AS {}, false AS {}, {} FROM {} WITH NO DATA"
+            ).format(staging, _NEVER, *beside, identifiers(layout.names), target)
         )
         connection.execute(sql.SQL("CREATE INDEX ON {} ({})").format(staging, sql.Identifier(PART)))
         comment = sql.Literal(msgspec.json.encode(layout).decode())
@@ -110,7 +117,7 @@ def read_layout(connection: psycopg.Connection, schema: str, name: str) -> Stagi
         psycopg.Error: the database does not say.
     """
     found = connection.execute(_COMMENT, [sql.Identifier(schema, name).as_string(connection)]).fetchone()
-    return None if found is None or found[0] is None else msgspec.json.decode(found[0], type=StagingLayout)
+    return None if found is None or found[0] is None else _LAYOUTS.decode(found[0])
 
 
 def publication(schema: str, layout: StagingLayout) -> sql.Composed:
@@ -120,7 +127,7 @@ def publication(schema: str, layout: StagingLayout) -> sql.Composed:
     """
     staging, target = sql.Identifier(schema, layout.name), sql.Identifier(*table_name(layout.address))
     columns, part, row = identifiers(layout.names), sql.Identifier(PART), sql.Identifier(ROW)
-    taken = sql.SQL("WITH taken AS (DELETE FROM {} WHERE {} = ANY(%s) RETURNING *)").format(staging, part)
+    taken = sql.SQL("WITH taken AS (DELETE FROM {} WHERE {} = ANY(%s::bigint[]) RETURNING *)").format(staging, part)
     if not layout.key:
         return sql.SQL("{} INSERT INTO {} ({}) SELECT {} FROM taken ORDER BY {}, {}").format(
             taken, target, columns, columns, part, row
@@ -128,7 +135,7 @@ def publication(schema: str, layout: StagingLayout) -> sql.Composed:
     key, deleted = identifiers(layout.key), sql.Identifier(DELETED)
     pairs = [(sql.Identifier("t", name), sql.Identifier("n", name)) for name in layout.key]
     equal = sql.SQL(" AND ").join(sql.SQL("{} = {}").format(*pair) for pair in pairs)
-    # Equality that takes nulls for equal finds no index, so it is asked of keys with a null only.
+    # Equality that takes nulls for equal finds no index: the table is read for it only if such a key is deleted.
     same = sql.SQL(" AND ").join(sql.SQL("{} IS NOT DISTINCT FROM {}").format(*pair) for pair in pairs)
     some_null = sql.SQL(" OR ").join(sql.SQL("{} IS NULL").format(found) for _, found in pairs)
     changed = [name for name in layout.names if name not in layout.key]
@@ -137,7 +144,8 @@ def publication(schema: str, layout: StagingLayout) -> sql.Composed:
     return sql.SQL(
         "{taken}, newest AS (SELECT DISTINCT ON ({key}) * FROM taken ORDER BY {key}, {part} DESC, {row} DESC), "
         "gone AS (DELETE FROM {target} t USING newest n WHERE n.{deleted} AND {equal}), "
-        "gone_nulls AS (DELETE FROM {target} t USING newest n WHERE n.{deleted} AND ({some_null}) AND {same}) "
+        "gone_nulls AS (DELETE FROM {target} t USING newest n WHERE n.{deleted} AND ({some_null}) AND {same} "
+        "AND EXISTS (SELECT FROM newest n WHERE n.{deleted} AND ({some_null}))) "
         "INSERT INTO {target} ({columns}) SELECT {columns} FROM newest WHERE NOT {deleted} ON CONFLICT ({key}) {action}"
     ).format(
         taken=taken,
@@ -209,7 +217,7 @@ def staged_place(part: StagedPart) -> tuple[str, int]:
 
 def _layout(comment: str | None) -> StagingLayout | None:
     try:
-        return None if comment is None else msgspec.json.decode(comment, type=StagingLayout)
+        return None if comment is None else _LAYOUTS.decode(comment)
     except msgspec.DecodeError:
         return None
 
