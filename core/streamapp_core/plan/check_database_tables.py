@@ -32,6 +32,15 @@ def check_database_tables(graph: Graph, rows: RowFlow, name: str, stream: Stream
         )
         return
     address = stream.name or name
+    twin = next(
+        (other for other in graph.senders if other < name and _table(graph, other) == _table(graph, name)), None
+    )
+    if twin is not None:
+        yield _problem(
+            f"{path}.name",
+            f"`{name}` and `{twin}` are one table, and which rows of both replace each other would be in no order: "
+            f"send to `{twin}` alone, or name another table",
+        )
     if not _NAME.fullmatch(address) or any(len(part.encode()) > _LONGEST_NAME for part in address.split(".")):
         yield _problem(
             f"{path}.name",
@@ -95,6 +104,12 @@ def _check_columns(path: str, name: str, schema: Schema) -> Iterator[Problem]:
                 f"column `{column.name}` of `{name}` has a name that columns of PostgreSQL can't have: rename it in a "
                 f"`map`; it is at most {_LONGEST_NAME} bytes long, and no name that all tables have, such as `ctid`",
             )
+
+
+def _table(graph: Graph, name: str) -> tuple[str, str] | None:
+    """Return the system and the name of the table of a stream; None: it is not declared."""
+    stream = graph.spec.streams.get(name)
+    return None if stream is None else (stream.system, (stream.name or name).removeprefix("public."))
 
 
 def _listed(names: list[str]) -> str:

@@ -108,6 +108,9 @@ def test_of_files_the_first_rows_are_shown_with_the_unreadable_ones(tmp_path):
     made["spec"]["systems"]["lake"] = {"delta": {"path": "lake"}}
     made["spec"]["streams"]["copies"] = {"system": "lake", "name": "copies"}
     assert "a table of Delta: any tool reads it, copies in system lake" in peek(tmp_path, "copies", made=made, code=1)
+    made["spec"]["systems"]["lake"] = {"postgresql": {"uri": "postgresql://nowhere/shop"}}
+    told = peek(tmp_path, "copies", made=made, code=1)
+    assert "a table of PostgreSQL: any tool reads it, copies in system lake" in told
 
 
 def test_of_folders_that_grow_the_last_rows_are_shown(tmp_path):

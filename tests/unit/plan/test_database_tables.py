@@ -78,6 +78,12 @@ def test_the_key_that_is_missing_is_told():
     assert "table `out` has one row for each key, and its `key` is not given; set it to `k`" in problem.message
 
 
+def test_two_streams_are_not_one_table():
+    refused = app([EVENTS, {"name": "sent-again", "from": "rows", "sendTo": "twin"}])
+    refused["spec"]["streams"]["twin"] = {"system": "shop", "name": "public.out"}
+    assert found(refused) == {("NotSupported", "spec.streams.twin.name")}
+
+
 def test_a_table_is_not_read():
     operators = [{"name": "sent", "from": "in", "sendTo": "rows"}]
     streams = {"in": {"system": "shop", "schema": "k bigint"}, "rows": {"key": "k"}}
