@@ -247,12 +247,49 @@ def test_a_table_without_the_key_is_refused(database, made, reason):
     assert reason is None or reason in problems[0]
 
 
-def test_a_repair_that_is_told_repairs(database):
-    tables = Tables(database, key=("k",))
-    database.query("CREATE TABLE t (k bigint, v text)")
-    _, _, repair = tables.problems()[0].partition("columns: ")
-    database.query(repair)
+_ANY_CASE = "CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);"
+
+
+@pytest.mark.parametrize(
+    ("made", "before"),
+    [
+        ("CREATE TABLE t (k text, v text)", "columns: "),
+        (_ANY_CASE + "CREATE TABLE t (k text COLLATE any_case PRIMARY KEY, v text)", "collation: "),
+        (_ANY_CASE + "CREATE TABLE t (k text, v text); CREATE UNIQUE INDEX ON t (k COLLATE any_case)", "columns: "),
+        ("CREATE TABLE t (k text PRIMARY KEY)", "add it ("),
+    ],
+)
+def test_a_repair_that_is_told_repairs(database, made, before):
+    tables = Tables(database, "k string, v string", key=("k",))
+    database.query(made)
+    (problem,) = tables.problems()
+    database.query(
+        problem.partition(before)[2].partition(")")[0] if "(ALTER" in problem else problem.partition(before)[2]
+    )
     assert tables.problems() == []
+
+
+def test_columns_are_found_by_their_case(database):
+    tables = Tables(database, "Id bigint, `50%` string", key=("Id",))
+    database.query('CREATE TABLE t (id bigint PRIMARY KEY, "50%" text)')
+    missing, *_ = tables.problems()
+    assert "no column `Id` but `id`, and case counts" in missing
+    database.query('ALTER TABLE t RENAME id TO "Id"')
+    assert tables.problems() == []
+    tables.write((1, "a"), (1, "b"))
+    assert tables.found() == [(1, "b")]
+
+
+def test_texts_keep_their_characters_in_a_database_of_another_encoding(postgresql):
+    database = postgresql.make_database("latin", "ENCODING LATIN1 LOCALE 'C' TEMPLATE template0")
+    tables = Tables(database, "k string", key=("k",))
+    tables.table.create(tables.columns, ())
+    tables.write(("ä",))
+    assert database.query("SELECT k, length(k) FROM t") == [("ä", 1)]
+    with closing(tables.output()) as output:
+        output.write("out", tables.rows(("😀",)))
+        with pytest.raises(StreamSystemError, match="no equivalent in encoding"):
+            output.stage()
 
 
 def test_a_view_is_no_table(database):
@@ -267,11 +304,9 @@ def test_a_row_that_the_table_would_refuse_is_found_before_the_commit(database):
     for row, deletes in [((None, "a"), [0]), ((1, None), [0]), ((None, "a"), [1])]:
         with closing(tables.output()) as output, pytest.raises(StreamSystemError, match="must not be null"):
             output.write("out", tables.rows(row, deletes=deletes))
-    with closing(tables.output()) as output:
-        output.write("out", tables.rows((1, "abcd")))
-        with pytest.raises(StreamSystemError, match=r"value too long for type character varying\(3\)") as refused:
-            output.stage()
-    assert not isinstance(refused.value, Unavailable)
+    too_long = pytest.raises(StreamSystemError, match=r"4 characters in `v`, and the column .* takes 3")
+    with closing(tables.output()) as output, too_long:
+        output.write("out", tables.rows((1, "abc ")))
     with closing(tables.output()) as output:
         output.write("out", tables.rows((1, "a\0")))
         with pytest.raises(StreamSystemError, match="0x00"):
@@ -353,6 +388,19 @@ def test_a_database_that_is_away_or_refuses_is_told(postgresql, database):
             postgresql.start()
         assert not {PASSWORD, "wrong"} & {*str(away.value).split(), *str(refused.value).split()}
         output.publish(output.stage())
+    assert tables.found() == [(1, "a")]
+
+
+def test_a_connection_that_ends_between_staging_and_publication_is_made_again(database):
+    tables = Tables(database)
+    tables.table.create(tables.columns, ())
+    with closing(tables.output()) as output:
+        output.write("out", tables.rows((1, "a")))
+        parts = output.stage()
+        database.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'streamapp'")
+        with pytest.raises(Unavailable):
+            output.publish(parts)
+        output.publish(parts)
     assert tables.found() == [(1, "a")]
 
 

@@ -24,13 +24,6 @@ def lay_out(folder: Path, rows: int, database: Database, processors: int = 2) ->
     (folder / "app.yaml").write_text(yaml.safe_dump(document))
 
 
-def set_processors(folder: Path, count: int) -> None:
-    """Let another number of processors run the example: tasks go from one to another."""
-    document = yaml.safe_load((folder / "app.yaml").read_text())
-    document["spec"]["processors"]["count"] = count
-    (folder / "app.yaml").write_text(yaml.safe_dump(document))
-
-
 def check(folder: Path, database: Database) -> None:
     """Compare the tables with what DuckDB finds; nothing may be left over."""
     with duckdb.connect() as engine:

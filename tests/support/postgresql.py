@@ -60,10 +60,10 @@ class PostgresServer:
         """The address of its database, as in a spec."""
         return f"postgresql://127.0.0.1:{self.port}/postgres"
 
-    def make_database(self, name: str) -> "Database":
+    def make_database(self, name: str, options: str = "") -> "Database":
         """Create a database."""
         with psycopg.connect(self.uri, user=USER, password=PASSWORD, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
+            connection.execute(f"CREATE DATABASE {name} {options}")
         return Database(f"postgresql://127.0.0.1:{self.port}/{name}")
 
     def start(self) -> None:

@@ -71,6 +71,10 @@ def check_replaced_rows(graph: Graph, types: Mapping[str, StreamType]) -> Iterat
             continue
         sent = {sender.inputs[0]: types.get(sender.inputs[0]) for sender in senders}
         known = {source: type_.changes for source, type_ in sent.items() if type_ is not None and not type_.unknown}
+        if stream.changes is StreamChanges.LOG and stream.key is not None:
+            yield superfluous_option(
+                name, ("key",), f"table `{name}` gets a row for each change: none replaces another"
+            )
         if stream.changes is not StreamChanges.APPEND or len(known) < len(sent):
             continue
         events = [source for source, changes in known.items() if changes is APPEND]
@@ -107,9 +111,12 @@ def _check_columns(path: str, name: str, schema: Schema) -> Iterator[Problem]:
 
 
 def _table(graph: Graph, name: str) -> tuple[str, str] | None:
-    """Return the system and the name of the table of a stream; None: it is not declared."""
+    """Return the database and the name of the table of a stream; None: it has none."""
     stream = graph.spec.streams.get(name)
-    return None if stream is None else (stream.system, (stream.name or name).removeprefix("public."))
+    system = None if stream is None else graph.spec.systems.get(stream.system)
+    if stream is None or system is None or system.postgresql is None:
+        return None
+    return system.postgresql.uri, (stream.name or name).removeprefix("public.")
 
 
 def _listed(names: list[str]) -> str:

@@ -15,6 +15,8 @@ from streamapp_systems.secret_reader import SecretReader
 _CONNECT_SECONDS = 10
 _LOST_MILLISECONDS = 30_000
 """How long a server may leave what was sent to it unanswered, as TCP sees it, before the connection counts as lost."""
+_KEEPALIVE_SECONDS, _KEEPALIVE_PROBES = 10, 3
+"""How a server that is gone while it works on a statement is noticed, too."""
 _LOCK_SECONDS = 60
 _OLDEST = 15
 """The first major version with unique keys in which nulls are equal."""
@@ -50,8 +52,12 @@ class PostgresqlDatabase:
                 user=self.username,
                 password=self.password,
                 application_name="streamapp",
+                client_encoding="utf8",
                 connect_timeout=_CONNECT_SECONDS,
                 tcp_user_timeout=_LOST_MILLISECONDS,
+                keepalives_idle=_KEEPALIVE_SECONDS,
+                keepalives_interval=_KEEPALIVE_SECONDS,
+                keepalives_count=_KEEPALIVE_PROBES,
                 target_session_attrs="read-write",
                 autocommit=True,
             )

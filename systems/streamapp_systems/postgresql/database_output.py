@@ -15,6 +15,7 @@ from streamapp_core.spec.streams import CHANGE_COLUMN
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.postgresql.database import PostgresqlDatabase
 from streamapp_systems.postgresql.database_table import FoundDatabaseTable, find_table, identifiers, table_name
+from streamapp_systems.postgresql.database_types import longest_text
 from streamapp_systems.postgresql.staging_table import (
     DELETED,
     PART,
@@ -63,7 +64,8 @@ class DatabaseOutput:
         """See `StagedOutput.write`: rows are kept in memory until they are staged.
 
         Raises:
-            StreamSystemError: the rows have other columns than the stream, or a null where the table takes none.
+            StreamSystemError: the rows have other columns than the stream, a null where the table takes none, or a
+                text that is too long.
         """
         target, described = self._target(stream), self._streams[stream]
         assert described.schema is not None
@@ -76,6 +78,7 @@ class DatabaseOutput:
         except (KeyError, ValueError, pa.ArrowException) as error:
             raise StreamSystemError(f"output {stream}: rows don't have the columns of the stream: {error}") from error
         self._check_nulls(stream, target.table, fitting, deleted)
+        _check_lengths(stream, target.table, fitting)
         self._rows[stream].append(fitting.append_column(DELETED, deleted))
 
     def stage(self) -> tuple[StagedPart, ...]:
@@ -128,7 +131,7 @@ class DatabaseOutput:
                     f"output {stream}: {self._schema}.{name} of {self._database.uri} is gone: someone removed it. The "
                     "rows in it are lost if they were not published; begin a new run to write them again"
                 )
-            self._connection().execute(publication(self._schema, layout), [numbers])
+            self._connection().execute(publication(self._schema, layout, numbers))
 
     def _target(self, stream: str) -> _Target:
         """Find the table of an output as it is, and make its staging table, once."""
@@ -187,6 +190,26 @@ class DatabaseOutput:
             for batch in rows.to_batches(_ROWS_AT_ONCE):
                 copy.write(_csv(batch.select(layout.names), batch.column(DELETED), number, place))
                 place += batch.num_rows
+
+
+def _check_lengths(stream: str, table: FoundDatabaseTable, rows: pa.Table) -> None:
+    """Find texts that are too long for their columns: of those that end in spaces PostgreSQL cuts these off, silently.
+
+    Raises:
+        StreamSystemError: there is one.
+    """
+    for name in rows.column_names:
+        column = table.column(name)
+        longest = None if column is None else longest_text(column.type)
+        if longest is None:
+            continue
+        found = pc.max(pc.utf8_length(rows.column(name))).as_py()
+        if found is not None and found > longest:
+            raise StreamSystemError(
+                f"output {stream}: a row has {found} characters in `{name}`, and the column of table {table.name} "
+                f"takes {longest}: `substr` it in a `map`, or make it longer (ALTER TABLE {table.name} ALTER COLUMN "
+                f'"{name}" TYPE text)'
+            )
 
 
 def _csv(rows: pa.RecordBatch, deleted: pa.Array, number: int, place: int) -> bytes:

@@ -17,7 +17,8 @@ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AN
 """
 _COLUMNS = """
 SELECT attname, pg_catalog.format_type(atttypid, atttypmod), attnotnull,
-       atthasdef OR attidentity <> '' OR attgenerated <> '', attidentity = 'a' OR attgenerated <> ''
+       atthasdef OR attidentity <> '' OR attgenerated <> '', attidentity = 'a' OR attgenerated <> '',
+       EXISTS (SELECT FROM pg_catalog.pg_collation c WHERE c.oid = attcollation AND NOT c.collisdeterministic)
 FROM pg_catalog.pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
 _UNIQUE = """
@@ -25,6 +26,7 @@ SELECT ARRAY(SELECT attname::text FROM pg_catalog.pg_attribute
              WHERE attrelid = indrelid AND attnum = ANY((indkey::smallint[])[0:indnkeyatts - 1])), indnullsnotdistinct
 FROM pg_catalog.pg_index
 WHERE indrelid = %s AND indisunique AND indimmediate AND indisvalid AND indpred IS NULL AND indexprs IS NULL
+AND NOT EXISTS (SELECT FROM pg_catalog.pg_collation c WHERE c.oid = ANY(indcollation) AND NOT c.collisdeterministic)
 """
 
 
@@ -32,7 +34,7 @@ WHERE indrelid = %s AND indisunique AND indimmediate AND indisvalid AND indpred 
 class TableColumn:
     """A column of a table: its type as PostgreSQL writes it, and what happens without a value.
 
-    `filled`: it gets one by itself. `computed`: nobody can give one.
+    `filled`: it gets one by itself. `computed`: nobody can give one. `folded`: texts that differ may count as equal.
     """
 
     name: str
@@ -40,6 +42,7 @@ class TableColumn:
     not_null: bool
     filled: bool
     computed: bool
+    folded: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +77,7 @@ class FoundDatabaseTable:
         for column in rows:
             found = self.column(column.name)
             if found is None:
-                yield (
-                    f'it has no column `{column.name}`: add it (ALTER TABLE ... ADD COLUMN "{column.name}" '
-                    f"{made_type(column.type)}), or leave it out in a `map` before"
-                )
+                yield self._missing(column)
             elif found.computed:
                 yield f"its column `{column.name}` is made by the table itself: leave it out in a `map` before"
             elif not takes(found.type, column.type, key=column.name in self.key):
@@ -93,10 +93,27 @@ class FoundDatabaseTable:
                 )
         yield from self._key_mismatches()
 
+    def _missing(self, column: pa.Field) -> str:
+        alike = next((c.name for c in self.columns if c.name.lower() == column.name.lower()), None)
+        if alike is not None:
+            return (
+                f"it has no column `{column.name}` but `{alike}`, and case counts: call it `{alike}` in a `map` before"
+            )
+        return (
+            f'it has no column `{column.name}`: add it (ALTER TABLE {self.name} ADD COLUMN "{column.name}" '
+            f"{made_type(column.type)}), or leave it out in a `map` before"
+        )
+
     def _key_mismatches(self) -> Iterator[str]:
         unique = [found for found in self.unique if found.columns == frozenset(self.key)]
         listed = ", ".join(f'"{column}"' for column in self.key)
-        if self.key and not unique:
+        folded = next((column for column in self.columns if column.name in self.key and column.folded), None)
+        if folded is not None:
+            yield (
+                f"texts that differ are equal in its key column `{folded.name}`, by its collation: ALTER TABLE "
+                f'{self.name} ALTER COLUMN "{folded.name}" TYPE {folded.type} COLLATE "C"'
+            )
+        elif self.key and not unique:
             yield (
                 f"rows replace each other by {listed}, and no primary key or unique index has just these columns: "
                 f"CREATE UNIQUE INDEX ON {self.name} ({listed}) NULLS NOT DISTINCT"
@@ -159,8 +176,8 @@ def find_table(
     if not is_table:
         raise StreamSystemError(f"{written} is no table, but a view or another relation: name a table")
     columns = [
-        TableColumn(name=column, type=type_, not_null=not_null, filled=filled, computed=computed)
-        for column, type_, not_null, filled, computed in connection.execute(_COLUMNS, [oid])
+        TableColumn(name=column, type=type_, not_null=not_null, filled=filled, computed=computed, folded=folded)
+        for column, type_, not_null, filled, computed, folded in connection.execute(_COLUMNS, [oid])
     ]
     unique = [
         UniqueKey(columns=frozenset(of), nulls_equal=nulls_equal)

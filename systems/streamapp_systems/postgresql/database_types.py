@@ -20,7 +20,7 @@ _MADE: dict[pa.DataType, str] = {
 }
 _INTEGERS = ("smallint", "integer", "bigint")
 _DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 19}
-_TEXTS = re.compile(r"text|character varying(\(\d+\))?")
+_TEXTS = re.compile(r"text|character varying(?:\((\d+)\))?")
 _READ_TEXTS = re.compile(r"uuid|jsonb?")
 _NUMERIC = re.compile(r"numeric(?:\((\d+),(-?\d+)\))?")
 
@@ -30,6 +30,12 @@ def made_type(column: pa.DataType) -> str:
     if pa.types.is_decimal(column):
         return f"numeric({column.precision},{column.scale})"
     return _MADE[column]
+
+
+def longest_text(found: str) -> int | None:
+    """Return how many characters a type, as PostgreSQL writes it, takes at most; None: it is no text, or takes any."""
+    text = _TEXTS.fullmatch(found)
+    return None if text is None or text[1] is None else int(text[1])
 
 
 def takes(found: str, column: pa.DataType, *, key: bool) -> bool:

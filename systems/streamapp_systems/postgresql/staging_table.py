@@ -120,14 +120,17 @@ def read_layout(connection: psycopg.Connection, schema: str, name: str) -> Stagi
     return None if found is None or found[0] is None else _LAYOUTS.decode(found[0])
 
 
-def publication(schema: str, layout: StagingLayout) -> sql.Composed:
-    """Return the statement that moves parts to their table; its parameter is the array of their numbers.
+def publication(schema: str, layout: StagingLayout, parts: Collection[int]) -> sql.Composed:
+    """Return the statement that moves parts, by their numbers, to their table.
 
     Of a key only the newest row is written, or, if that deletes it, what the table has of it is deleted.
     """
     staging, target = sql.Identifier(schema, layout.name), sql.Identifier(*table_name(layout.address))
     columns, part, row = identifiers(layout.names), sql.Identifier(PART), sql.Identifier(ROW)
-    taken = sql.SQL("WITH taken AS (DELETE FROM {} WHERE {} = ANY(%s::bigint[]) RETURNING *)").format(staging, part)
+    # The numbers are no parameters, beside which a `%` in the name of a column would count as another one.
+    taken = sql.SQL("WITH taken AS (DELETE FROM {} WHERE {} IN ({}) RETURNING *)").format(
+        staging, part, sql.SQL(", ").join(map(sql.Literal, parts))
+    )
     if not layout.key:
         return sql.SQL("{} INSERT INTO {} ({}) SELECT {} FROM taken ORDER BY {}, {}").format(
             taken, target, columns, columns, part, row

@@ -47,6 +47,7 @@ def test_tables_take_events_and_the_newest_rows_of_keys(accepted_app):
         (app(rows={"changes": "upsert"}), "key", "ChangesUnsupported"),
         (app(RUNNING, key="k", changes="final"), "changes", "NotSupported"),
         (app(changes="log"), "changes", "NotSupported"),
+        (app(RUNNING, changes="log", key="k"), "key", "NotSupported"),
         (app(format="csv"), "format", "NotSupported"),
         (app(json={"timestamps": "millis"}), "json", "NotSupported"),
         (app(keyFormat="long"), "keyFormat", "NotSupported"),
@@ -78,9 +79,11 @@ def test_the_key_that_is_missing_is_told():
     assert "table `out` has one row for each key, and its `key` is not given; set it to `k`" in problem.message
 
 
-def test_two_streams_are_not_one_table():
+@pytest.mark.parametrize("system", ["shop", "same"])
+def test_two_streams_are_not_one_table(system):
     refused = app([EVENTS, {"name": "sent-again", "from": "rows", "sendTo": "twin"}])
-    refused["spec"]["streams"]["twin"] = {"system": "shop", "name": "public.out"}
+    refused["spec"]["systems"]["same"] = {"postgresql": {**DATABASE["postgresql"], "stagingSchema": "other"}}
+    refused["spec"]["streams"]["twin"] = {"system": system, "name": "public.out"}
     assert found(refused) == {("NotSupported", "spec.streams.twin.name")}
 
 
