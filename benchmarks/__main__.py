@@ -15,6 +15,7 @@ USUAL = (
     "json_decoding",
     "avro_decoding",
     "protobuf_decoding",
+    "tables",
     "kafka",
     "kafka_event_time",
     "kafka_latency",
