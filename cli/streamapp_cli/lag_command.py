@@ -1,11 +1,12 @@
-"""`streamapp lag`: how far an app of this machine is behind the ends of what it reads."""
+"""`streamapp lag`: how far an app is behind the ends of what it reads."""
 
 import json
 from pathlib import Path
 
-from streamapp_cli.app_files import exit_with_error, state_folder
+from streamapp_cli.app_files import exit_with_error
 from streamapp_cli.command_options import TableOutput
 from streamapp_cli.consoles import new_console
+from streamapp_cli.counted import counted
 from streamapp_cli.plan_inputs import read_app
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.text_tables import new_table
@@ -14,13 +15,12 @@ from streamapp_runtime.errors import FAILURES, PlanRefused
 from streamapp_runtime.execution_context import local_context
 
 
-def print_lag(file: Path, *, state_dir: Path | None, output: TableOutput) -> int:
+def print_lag(file: Path, *, output: TableOutput) -> int:
     """Print the lag of each partition that an app reads, and return the exit code."""
-    parsed, folder = read_app(file), file.absolute().parent
+    parsed = read_app(file)
     name = file.stem if parsed.app is None else parsed.app.metadata.name
-    state = state_folder(file, name, state_dir)
     try:
-        lags = read_lag(parsed, local_context(folder), state)
+        lags = read_lag(parsed, local_context(file.absolute().parent))
     except PlanRefused as refused:
         print_problems(new_console(), name, refused.problems)
         return 1
@@ -46,4 +46,4 @@ def _print(name: str, lags: list[PartitionLag]) -> None:
         position = "none" if lag.position is None else f"{lag.position:,}"
         table.add_row(lag.stream, str(lag.partition), position, f"{lag.end:,}", f"{lag.behind:,}")
     console.print(table)
-    console.print(f"{name}: {sum(lag.behind for lag in lags):,} offsets behind")
+    console.print(f"{name}: {counted(sum(lag.behind for lag in lags), 'offset')} behind")

@@ -295,7 +295,7 @@ def state(
     name: Annotated[str, typer.Argument(metavar="TABLE_OR_OPERATOR", help="One that keeps state.")],
     key: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY]...", help="Only rows of this key: a value for each column of it, as printed."),
+        typer.Argument(metavar="KEY", help="Only rows of this key: a value for each column of it, as printed."),
     ] = None,
     *,
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, max=100_000, help="How many rows at most.")] = 20,
@@ -341,23 +341,21 @@ def verify(
 def lag(
     file: AppFile,
     *,
-    state_dir: Annotated[
-        Path | None, typer.Option(help="Where the app keeps its state (default: .streamapp/<app> beside the file).")
-    ] = None,
     output: Annotated[
         TableOutput, typer.Option(help="A table, or a JSON object a line for each partition.")
     ] = TableOutput.TABLE,
 ) -> None:
-    """Print how far the last commits of an app of this machine are behind the ends of the partitions that it reads.
+    """Print how far the last commits of an app are behind the ends of the partitions that it reads.
 
-    It may be running. In Kafka, the end of each transaction takes an offset, too.
+    They are read from the app's changelog: it may be running, here, elsewhere or on Kubernetes. In Kafka, the end of
+    each transaction takes an offset, too.
 
-    Exit codes: 0 read, 1 the app is refused, has no run here, or can't be asked, 2 the file can't be read.
+    Exit codes: 0 read, 1 the app is refused, has no run, or can't be asked, 2 the file can't be read.
     """
     with runtime_imports():
         from streamapp_cli.lag_command import print_lag
 
-    raise typer.Exit(print_lag(file, state_dir=state_dir, output=output))
+    raise typer.Exit(print_lag(file, output=output))
 
 
 @app.command(short_help="Print an app as one resource for Kubernetes, with the texts of its schema files.")

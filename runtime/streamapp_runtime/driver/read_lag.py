@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, by_system, changelog_stream, descriptor
-from streamapp_runtime.driver.active_run import read_active_model
+from streamapp_runtime.driver.active_run import find_job_model
 from streamapp_runtime.driver.plan_run import replan_run
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.execution_context import ExecutionContext
@@ -43,20 +42,20 @@ class _StoredCheckpoint:
     checkpoint: Checkpoint
 
 
-def read_lag(parsed: ParsedApp, context: ExecutionContext, state: Path) -> list[PartitionLag]:
+def read_lag(parsed: ParsedApp, context: ExecutionContext) -> list[PartitionLag]:
     """Return the lag of each partition that the tasks of an app's run read, in the order of streams and partitions.
 
-    `state` is the app's folder. The run may go on: nothing is changed, and nobody is disturbed.
+    It may go on, here or elsewhere: nothing is changed, and nobody is disturbed.
 
     Raises:
         PlanRefused: the app has problems.
-        RuntimeFailure: there is no run here.
+        RuntimeFailure: there is no run.
         JobModelUnreadableError: the run's job model is lost.
         StreamSystemError: a system can't be asked.
     """
     if parsed.app is None or parsed.problems:
         raise PlanRefused(parsed.problems)
-    model = read_active_model(parsed.app, state)
+    model = find_job_model(parsed.app, context.systems)
     plan = replan_run(parsed, context.systems, model, context.clock.time_of_day()).plan
     read = {ssp for task in model.tasks.values() for ssp in task.ssps}
     positions = _positions(_checkpoints(plan, model, context.systems))

@@ -13,12 +13,13 @@ import pyarrow as pa
 
 from streamapp_core.graph.graph import written_name
 from streamapp_core.job_model.job_model import JobModel
-from streamapp_core.plan.delivery import default_system
+from streamapp_core.near_names import did_you_mean
 from streamapp_core.plan.plan import Plan, PlannedTable
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.tasks.natural_order import natural_key
 from streamapp_runtime.app_streams import changelog_stream
+from streamapp_runtime.driver.active_run import find_job_model
 from streamapp_runtime.driver.plan_run import replan_run
 from streamapp_runtime.driver.run_folder import METADATA, RunFolder
 from streamapp_runtime.errors import PlanRefused, RuntimeFailure
@@ -26,7 +27,6 @@ from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.processor.state_opener import shared_owner, side_input_folder, task_folder
 from streamapp_runtime.rows.json_messages import encode_json
 from streamapp_runtime.rows.stored_rows import StoredRows
-from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_runtime.state.changelog_restore import restore_from_changelog
@@ -73,15 +73,7 @@ def read_state(
     """
     if parsed.app is None or parsed.problems:
         raise PlanRefused(parsed.problems)
-    default, app = default_system(parsed.app.spec), parsed.app.metadata.name
-    assert default is not None
-    coordinator = Coordinator(parsed.app, default, context.systems)
-    model = coordinator.job_model()
-    if model is None:
-        raise RuntimeFailure(
-            f"{app} has no run: system {default} has no job model in {coordinator.stream.address}. The name begins "
-            "with spec.namePrefix, else with metadata.namespace: an app of Kubernetes is found if its file has it"
-        )
+    model = find_job_model(parsed.app, context.systems)
     plan = replan_run(parsed, context.systems, model, context.clock.time_of_day()).plan
     stores = [store for store in plan.stores if name in (store, written_name(store))]
     if not stores:
@@ -180,6 +172,10 @@ def _no_store(plan: Plan, name: str) -> str:
     known = sorted({written_name(store) for store in plan.stores})
     app, there = plan.app.metadata.name, name in {*plan.tables, *map(written_name, plan.operators)}
     lacks = f"{name} keeps no state" if there else f"there is no operator or table {name}"
+    if name in plan.app.spec.streams:
+        return f"{name} is a stream: `streamapp peek` shows its records"
+    if not there and (near := did_you_mean(name, known)):
+        return f"{lacks}{near}"
     return f"{lacks}; those with state are {', '.join(known)}" if known else f"{lacks}: nothing of {app} keeps any"
 
 

@@ -204,7 +204,9 @@ def test_rows_are_found_by_their_keys_and_some_are_shown(folder):
 
 def test_what_has_no_state_is_answered_with_what_has(folder, tmp_path):
     assert "renamed keeps no state; those with state are all-pairs, best, by-group" in state(folder, "renamed", code=1)
-    assert "there is no operator or table count; those" in state(folder, "count", code=1)
+    assert "there is no operator or table count; did you mean `counted`?" in state(folder, "count", code=1)
+    assert "there is no operator or table zzz; those" in state(folder, "zzz", code=1)
+    assert "orders is a stream: `streamapp peek` shows its records" in state(folder, "orders", code=1)
     elsewhere = state(folder, "price", "--state-dir", str(tmp_path), code=1)
     assert "its store is where the app runs" in elsewhere
     assert "`streamapp peek` shows price-changes" in elsewhere
