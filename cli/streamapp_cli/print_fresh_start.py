@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
+from streamapp_cli.counted import counted
 from streamapp_runtime.driver.fresh_start import FreshStart, OutputRecords
 
 
@@ -34,12 +35,12 @@ def deleted_lines(start: FreshStart) -> Iterator[str]:
     for stream in start.streams:
         yield f"stream of an earlier run: {stream}"
     for folder, files in start.part_files.items():
-        yield f"results: {files:,} part file{'s' if files > 1 else ''} in {folder}"
+        yield f"results: {counted(files, 'part file')} in {folder}"
     for output in start.emptied:
         yield f"results: {_text(output)}"
 
 
 def _text(output: OutputRecords) -> str:
     about = "" if output.exact else "about "
-    records = f"{about}{output.records:,} record{'s' if output.records > 1 else ''}"
-    return f"output {output.stream}: {records} of {output.address} in {output.system}"
+    records = counted(output.records, "record")
+    return f"output {output.stream}: {about}{records} of {output.address} in {output.system}"

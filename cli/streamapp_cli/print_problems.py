@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from streamapp_cli.counted import counted
 from streamapp_core.problems import PlanWarning, Problem
 
 
 def print_problems(console: Console, name: str, problems: Sequence[Problem]) -> None:
     """Print every problem: where, what, and how to mend it."""
-    count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
-    console.print(Text.assemble((f"{name} is refused", "bold red"), f": {count}\n"))
+    console.print(Text.assemble((f"{name} is refused", "bold red"), f": {counted(len(problems), 'problem')}\n"))
     for problem in problems:
         console.print(Text.assemble((problem.path, "bold"), "  ", (problem.code, "red")))
         repair = problem.repair

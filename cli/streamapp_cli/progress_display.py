@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from streamapp_cli.counted import counted
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.time_formats import format_event_time
 from streamapp_runtime.driver.run_record import StateSummary, StreamSummary, Summary
@@ -152,7 +153,7 @@ def print_summary(console: Console, name: str, summary: Summary) -> None:
 def left_out(summary: Summary) -> list[str]:
     """Write how many rows were not used, by the operator or stream where that was, and why."""
     return [
-        f"{operator}: {rows:,} rows not used ({reason})"
+        f"{operator}: {counted(rows, 'row')} not used ({reason})"
         for operator, reasons in sorted(summary.not_used.items())
         for reason, rows in sorted(reasons.items())
         if rows
@@ -162,8 +163,8 @@ def left_out(summary: Summary) -> list[str]:
 def broken_claims(summary: Summary) -> list[str]:
     """Write, by stream, how many of the rows that were checked are not where their key belongs."""
     return [
-        f"{stream}: {claim.misplaced:,} of {claim.checked:,} rows checked are not in the partition of their key, "
-        f"results may be wrong. {claim.example}"
+        f"{stream}: {claim.misplaced:,} of {counted(claim.checked, 'row')} checked are not in the partition of their "
+        f"key, results may be wrong. {claim.example}"
         for stream, claim in sorted(summary.broken_claims.items())
     ]
 

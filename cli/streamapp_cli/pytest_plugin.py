@@ -36,9 +36,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "AppTestsFile | None":
-    """Collect a file of tests whose app is beside it."""
+    """Collect a file of tests whose app is beside it, or that the user has named."""
     app = _app_of(file_path)
-    return None if app is None or not app.is_file() else AppTestsFile.from_parent(parent, path=file_path)
+    collected = app is not None and (app.is_file() or parent.session.isinitpath(file_path))
+    return AppTestsFile.from_parent(parent, path=file_path) if collected else None
 
 
 class AppTestsFile(pytest.File):

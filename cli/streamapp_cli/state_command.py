@@ -12,6 +12,7 @@ from rich.console import Console
 from streamapp_cli.app_files import exit_with_error, state_folder
 from streamapp_cli.command_options import TableOutput
 from streamapp_cli.consoles import new_console
+from streamapp_cli.counted import counted
 from streamapp_cli.moment_texts import moment_text
 from streamapp_cli.plan_inputs import read_app
 from streamapp_cli.print_problems import print_problems
@@ -43,9 +44,8 @@ def print_state(
             print(_line(row))
     else:
         _print(console, found[:rows])
-        there = (
-            f"{len(found[:rows]):,} rows" if len(found) <= rows else f"the first {rows:,} rows, --rows sets how many"
-        )
+        shown = counted(min(len(found), rows), "row")
+        there = shown if len(found) <= rows else f"the first {shown}, --rows sets how many"
         console.print(f"{name}: {there if found else 'no rows'}")
     return 0
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
+from streamapp_cli.counted import counted
 from streamapp_core.app_tests.circumstances import Circumstances
 from streamapp_runtime.app_tests.run_tests import RunResult
 
@@ -24,7 +25,7 @@ class AppTestPrinter:
         self._results: list[list[RunResult]] = [[] for _ in names]
         self._printed = 0
         in_each = "" if len(circumstances) == 1 else f", each in {len(circumstances)} circumstances"
-        console.print(f"{title}: {_count(len(names), 'test')}{in_each}\n")
+        console.print(f"{title}: {counted(len(names), 'test')}{in_each}\n")
 
     @property
     def results(self) -> Mapping[str, Sequence[RunResult]]:
@@ -84,7 +85,3 @@ def _print_failure(console: Console, failure: RunResult, where: str) -> None:
         console.print(f"  {output}{where}: - expected, + written")
         for line in lines:
             console.print(Text(f"    {line.sign} {line.text}", style=_COLORS[line.sign]))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"

@@ -85,6 +85,8 @@ def _mistyped(error: ErrorDetails) -> str:
     value = error["input"]
     if error["type"] == "too_short" and not value:
         return "it is empty: at least one is needed"
+    if error["type"] == "string_too_short" and not value:
+        return "it is empty: write a text, or leave the field out where it is optional"
     if error["type"] == "string_type" and isinstance(value, bool | int | float):
         kind = "a boolean" if isinstance(value, bool) else "a number"
         return f"a text is expected, and YAML reads this as {kind}, {shown(value)}: put it in quotes"

@@ -44,3 +44,11 @@ def test_an_app_with_problems_is_an_error_that_lists_them(tmp_path):
     done = run(tmp_path, "-k", "nothing")
     assert done.returncode == 2, done.stdout
     assert "tests[0].expect.sales[0].ordres  UnknownColumn" in done.stdout
+
+
+def test_a_file_that_is_named_and_has_no_app_beside_it_is_told_so(tmp_path):
+    (tmp_path / "shop.tests.yaml").write_text(BLOCKS["shop.tests.yaml"])
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    done = run(tmp_path, "shop.tests.yaml")
+    assert done.returncode == 2, done.stdout
+    assert "shop.yaml: [Errno 2] No such file or directory" in done.stdout

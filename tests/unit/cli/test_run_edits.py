@@ -33,7 +33,7 @@ def test_a_run_goes_on_with_edited_settings_and_leaves_the_bad_record_out(stuck)
     document["spec"]["spark"] = {"conf": {"spark.log.level": "INFO"}}
     result = run(stuck, document)
     assert result.exit_code == 0, result.output
-    assert "1 rows not used (unreadable)" in result.stdout
+    assert "1 row not used (unreadable)" in result.stdout
     assert sorted(apps.rows(stuck / "out")) == [("AA", "20"), ("DL", "30")]
     assert run(stuck, document).exit_code == 0
 

@@ -135,4 +135,4 @@ def test_rows_that_a_scalar_function_fails_on_are_skipped():
     result = distances(code, onError="skip")
     assert result.exit_code == 0, result.output
     assert [row[0] for row in apps.rows(Path("distances/far"))] == ["1", "3"]
-    assert "measure: 1 rows not used (failed)" in result.stdout
+    assert "measure: 1 row not used (failed)" in result.stdout

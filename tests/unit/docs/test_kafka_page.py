@@ -74,8 +74,8 @@ def test_a_record_that_can_not_be_read_is_told_and_left_out_as_the_page_says(tmp
     document["spec"]["job"] = {"onError": "skip"}
     skipped = started(tmp_path, document)
     assert skipped.exit_code == 0
-    assert "orders: 1 rows not used (unreadable)\n" in skipped.stdout
-    assert "`orders: 1 rows not used (unreadable)`" in PAGE
+    assert "orders: 1 row not used (unreadable)\n" in skipped.stdout
+    assert "`orders: 1 row not used (unreadable)`" in PAGE
 
 
 def totals(folder):

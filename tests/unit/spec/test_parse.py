@@ -123,6 +123,7 @@ def test_the_deepest_branch_of_a_choice_is_what_was_meant():
         (["k", "K"], "`k` is in the key twice"),
         (5, "a text is expected, and YAML reads this as a number, 5: put it in quotes"),
         (True, "a text is expected, and YAML reads this as a boolean, true: put it in quotes"),
+        ("", "it is empty: write a text"),
     ],
 )
 def test_of_the_branches_of_a_choice_the_one_of_the_right_type_tells_what_is_wrong(written, message):
