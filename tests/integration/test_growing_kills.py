@@ -11,6 +11,7 @@ import os
 import subprocess
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from random import Random
 
@@ -153,9 +154,75 @@ def grown_and_killed(folder, random, grow, found):
         crashes.kill_group(process)
 
 
-@pytest.mark.parametrize("feed", ["true", "false"])
-def test_changes_of_a_table_make_of_groups_what_the_table_has(tmp_path, feed):
-    lay_out(tmp_path, "delta", "files")
+CHANGED = pa.schema([("k", pa.int64()), ("g", pa.int32()), ("v", pa.int64())])
+
+
+def changed_rows(random, most=ROWS):
+    keys = random.sample(range(2 * ROWS), random.randrange(1, most))
+    return pa.table([keys, [random.randrange(8) for _ in keys], [random.randrange(100) for _ in keys]], schema=CHANGED)
+
+
+def create_delta(folder, feed):
+    DeltaTable.create(folder / "lake" / "t", CHANGED, configuration={"delta.enableChangeDataFeed": feed})
+
+
+def change_delta(folder, number, random):
+    table = DeltaTable(folder / "lake" / "t")
+    match number % 5:
+        case 0:
+            merged = table.merge(changed_rows(random), "t.k = s.k", "s", "t")
+            merged.when_matched_update_all().when_not_matched_insert_all().execute()
+        case 1:
+            table.update({"g": f"cast((g + {number}) % 8 as int)"}, predicate=f"k % 3 = {number % 3}")
+        case 2:
+            table.delete(f"k % 7 = {number % 7}")
+        case 3:
+            write_deltalake(table, changed_rows(random), mode="overwrite")
+        case _:
+            table.optimize.compact()
+
+
+def rows_of_delta(folder):
+    return DeltaTable(folder / "lake" / "t").to_pyarrow_table()
+
+
+def create_iceberg(folder):
+    catalog = iceberg_outputs.library_catalog(folder)
+    catalog.create_namespace("sales")
+    catalog.create_table(IN, CHANGED)
+
+
+def change_iceberg(folder, number, random):
+    table = iceberg_outputs.library_catalog(folder).load_table(IN)
+    match number % 4:
+        case 0:
+            table.overwrite(changed_rows(random))
+        case 1:
+            table.upsert(changed_rows(random, 50), join_cols=["k"])
+        case 2:
+            table.delete(f"k < {random.randrange(ROWS)}")
+        case _:
+            moved = table.scan(f"k > {ROWS}").to_arrow().to_pylist()
+            rows = pa.Table.from_pylist([row | {"g": (row["g"] + number) % 8} for row in moved], CHANGED)
+            table.overwrite(rows, overwrite_filter=f"k > {ROWS}")
+
+
+def rows_of_iceberg(folder):
+    return iceberg_outputs.read_rows(folder, name=IN)
+
+
+@pytest.mark.filterwarnings("ignore:Delete operation did not match any records")
+@pytest.mark.parametrize(
+    "system, create, change, rows",
+    [
+        ("delta", partial(create_delta, feed="true"), change_delta, rows_of_delta),
+        ("delta", partial(create_delta, feed="false"), change_delta, rows_of_delta),
+        ("iceberg", create_iceberg, change_iceberg, rows_of_iceberg),
+    ],
+    ids=["feed", "files", "iceberg"],
+)
+def test_changes_of_a_table_make_of_groups_what_the_table_has(tmp_path, system, create, change, rows):
+    lay_out(tmp_path, system, "files")
     document = yaml.safe_load((tmp_path / "app.yaml").read_text())
     changed = {"schema": "k bigint, g int, v bigint", "key": "k", "changes": "upsert", "partitions": 1}
     document["spec"]["streams"]["in"] |= changed
@@ -165,43 +232,17 @@ def test_changes_of_a_table_make_of_groups_what_the_table_has(tmp_path, feed):
         {"name": "sent", "from": "sums", "sendTo": "out"},
     ]
     (tmp_path / "app.yaml").write_text(yaml.safe_dump(document))
-    folder, random, versions = tmp_path / "lake" / "t", Random(feed), count()
-    schema = pa.schema([("k", pa.int64()), ("g", pa.int32()), ("v", pa.int64())])
-    DeltaTable.create(folder, schema, configuration={"delta.enableChangeDataFeed": feed})
-
-    def rows():
-        keys = random.sample(range(2 * ROWS), random.randrange(1, ROWS))
-        return pa.table(
-            [keys, [random.randrange(8) for _ in keys], [random.randrange(100) for _ in keys]], schema=schema
-        )
-
-    def change():
-        table, version = DeltaTable(folder), next(versions)
-        match version % 5:
-            case 0:
-                merged = table.merge(rows(), "t.k = s.k", "s", "t")
-                merged.when_matched_update_all().when_not_matched_insert_all().execute()
-            case 1:
-                table.update({"g": f"cast((g + {version}) % 8 as int)"}, predicate=f"k % 3 = {version % 3}")
-            case 2:
-                table.delete(f"k % 7 = {version % 7}")
-            case 3:
-                write_deltalake(table, rows(), mode="overwrite")
-            case _:
-                table.optimize.compact()
+    create(tmp_path)
+    random, versions = Random(rows.__name__), count()
 
     def wanted():
-        return {
-            group: (n, v)
-            for group, n, v in duckdb.from_arrow(DeltaTable(folder).to_pyarrow_table())
-            .aggregate("g, count(*), sum(v)::bigint")
-            .fetchall()
-        }
+        grouped = duckdb.from_arrow(rows(tmp_path)).aggregate("g, count(*), sum(v)::bigint")
+        return {group: (n, v) for group, n, v in grouped.fetchall()}
 
     def found():
         last = apps.last_per_key(tmp_path / "out", 1).values()
         return {int(group): (int(n), int(v)) for group, n, v, change in last if change == "u"}
 
-    with grown_and_killed(tmp_path, random, change, found):
+    with grown_and_killed(tmp_path, random, lambda: change(tmp_path, next(versions), random), found):
         assert eventually(lambda: found() == wanted()), (found(), wanted())
     assert next(versions) > 8 * KILLS

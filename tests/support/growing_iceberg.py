@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 from hypothesis import strategies as st
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
+from pyiceberg.manifest import ManifestContent, write_manifest_list
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
@@ -23,6 +24,8 @@ from support.growing_streams import ssp
 from support.iceberg_outputs import NAME, database_in, library_catalog
 
 COLUMNS = Schema(NestedField(1, "k", IntegerType()), NestedField(2, "p", StringType()))
+_CONTENT = 3
+"""The place of what a manifest says its files are."""
 
 
 def stream(schema: str = "k int", starting_version: int | None = None) -> StreamDescriptor:
@@ -57,10 +60,9 @@ class GrowingLake:
         rows = {"k": pa.array(values, pa.int32()), "p": [str(value % 2) for value in values]}
         self.table().append(pa.table(rows))
 
-    def compact(self) -> None:
-        """Replace the files of the table by one with the same rows, an operation that the library has not."""
+    def rewrite(self, rows: pa.Table) -> None:
+        """Replace all files of the table by some with these rows, in one snapshot, which the library can't."""
         table = self.table()
-        rows = table.scan().to_arrow()
         with (
             table.transaction() as transaction,
             _OverwriteFiles(Operation.OVERWRITE, transaction, table.io) as replacing,
@@ -69,6 +71,30 @@ class GrowingLake:
                 replacing.delete_data_file(task.file)
             for file in _dataframe_to_data_files(table.metadata, rows, table.io):
                 replacing.append_data_file(file)
+
+    def mark(self, values: list[int]) -> None:
+        """Have the newest snapshot mark rows as deleted, which the library can't, as far as its manifests say."""
+        self.append(values)
+        table = self.table()
+        snapshot = table.current_snapshot()
+        assert snapshot is not None
+        manifests = snapshot.manifests(table.io)
+        for manifest in manifests:
+            if manifest.added_snapshot_id == snapshot.snapshot_id:
+                manifest[_CONTENT] = ManifestContent.DELETES
+        with write_manifest_list(
+            2,
+            table.io.new_output(snapshot.manifest_list),
+            snapshot.snapshot_id,
+            snapshot.parent_snapshot_id,
+            snapshot.sequence_number,
+            "null",
+        ) as written:
+            written.add_manifests(manifests)
+
+    def compact(self) -> None:
+        """Replace the files of the table by one with the same rows, an operation that the library has not."""
+        self.rewrite(self.table().scan().to_arrow())
         metadata = place_of(self.table().metadata_location, self._root)
         document = json.loads(metadata.read_bytes())
         document["snapshots"][-1]["summary"]["operation"] = "replace"

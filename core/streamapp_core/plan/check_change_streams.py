@@ -37,7 +37,7 @@ def check_change_streams(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
                 message=f"the records of `{name}` replace each other by their keys: name the column that these hold",
             )
         yield from _check_tables(graph, rows, name, stream)
-        if system.kind is SystemKind.DELTA and (stream.partitions or 1) > 1:
+        if system.kind.holds_tables and (stream.partitions or 1) > 1:
             yield superfluous_option(
                 name, ("partitions",), f"the changes of `{name}` have one order, so they are in one partition"
             )
@@ -49,12 +49,11 @@ def _no_changes(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind) -
     """Return why a stream can't be read as changes; None if it can."""
     if name in graph.senders:
         return f"`{name}` is written, and what is sent to it says by itself whether its rows replace each other"
-    if kind is SystemKind.DELTA:
-        table = f"`{name}` is a table of Delta, whose log says what changed: `changes` is upsert"
+    if kind.holds_tables:
+        table = f"`{name}` is a table, whose versions say what changed: `changes` is upsert"
         return None if stream.changes is StreamChanges.UPSERT else table
     if kind.holds_files:
-        holds = "a table of Iceberg" if kind.holds_tables else "a folder"
-        return f"`{name}` is {holds}, and only tables of Delta and records of Kafka and of logs say what was deleted"
+        return f"`{name}` is a folder, and only tables and records of Kafka and of logs say what was deleted"
     if stream.control_messages:
         return f"`{name}` is an intermediate stream of another app, whose rows are read as they are"
     if stream.format not in _FORMATS:

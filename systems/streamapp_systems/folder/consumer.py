@@ -10,7 +10,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.fair_order import FairOrder, share
 from streamapp_systems.folder.admin import open_journal
-from streamapp_systems.folder.delta_changes import CHANGE_FIELD
+from streamapp_systems.folder.changed_files import CHANGE_FIELD
 from streamapp_systems.folder.file_chain import FileChain
 from streamapp_systems.folder.growing_files import OpenStreams
 from streamapp_systems.folder.look_thread import LookThread

@@ -1,7 +1,7 @@
 """The files of a Delta table in the order of its versions: those that are added, or those with its changes."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +10,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from streamapp_systems.file.file_chunks import FileFormat
-from streamapp_systems.folder.delta_changes import (
-    ChangedRows,
-    ChangeFile,
-    DeltaChanges,
-    changes_of,
-    parse_change_file,
-    prefix,
-)
+from streamapp_systems.folder.changed_files import ChangedFiles, ChangedRows, ChangeFile, parse_change_file
 from streamapp_systems.folder.delta_log import Commit, CommitStat, DataFile, DeltaLog, Snapshot, TableMetadata
 from streamapp_systems.folder.delta_rows import DeltaRows, table_mismatches
 from streamapp_systems.folder.file_journal import FileJournal, Progress, SeenFile
@@ -48,8 +41,7 @@ class GrowingTable:
         self._log = DeltaLog(self._table)
         self._checked: CommitStat | None = None
         """The latest commit when the table was last checked to be that of the journal."""
-        self._inserted: tuple[int, pa.Table] | None = None
-        """The keys that a version inserts, while its deletions are read."""
+        self._changes = ChangedFiles(descriptor.change_key, _rows, lambda path: self._table / path)
 
     @property
     def layout(self) -> str:
@@ -87,7 +79,7 @@ class GrowingTable:
 
     def format(self, journal: FileJournal, seen: SeenFile) -> FileFormat:
         """See `GrowingFiles.format`."""
-        return self._changes(journal, seen) if self.descriptor.change_key else _rows(seen)
+        return self._changes.format(journal, seen) if self.descriptor.change_key else _rows(seen)
 
     def mismatches(self) -> list[str]:
         """Return why the stream's columns can't be read of the table as it is now, each reason with what to do.
@@ -137,7 +129,7 @@ class GrowingTable:
         with ThreadPoolExecutor(_COUNTED_AT_ONCE) as threads:
             try:
                 if self.descriptor.change_key:
-                    changes = tuple(changes_of(commit))
+                    changes = tuple(_changes_of(commit))
                     counted = threads.map(self._count, [file for _, file in changes])
                     for (rows, _), seen in zip(changes, counted, strict=True):
                         name = ChangeFile(commit.version, rows, seen.name).name
@@ -161,25 +153,6 @@ class GrowingTable:
                 "in other files now, and a new run without its journal reads the table as it is now"
             ) from error
         return SeenFile(name=file.path, size=size, modified=None, records=records, columns=columns)
-
-    def _changes(self, journal: FileJournal, seen: SeenFile) -> DeltaChanges:
-        change = parse_change_file(seen.name)
-        return DeltaChanges(
-            file=_rows(seen),
-            rows=change.rows,
-            key=self.descriptor.change_key,
-            inserted_keys=lambda key: self._inserted_keys(journal, change.version, key),
-        )
-
-    def _inserted_keys(self, journal: FileJournal, version: int, key: pa.Schema) -> pa.Table:
-        """Return the keys of the rows that a version inserts."""
-        if self._inserted is None or self._inserted[0] != version:
-            batches: list[pa.RecordBatch] = []
-            for rows in (ChangedRows.ADDED, ChangedRows.INSERTED):
-                for seen in journal.named(prefix(version, rows)):
-                    batches += self._changes(journal, seen).keys(self.path(seen.name), key)
-            self._inserted = version, pa.Table.from_batches(batches, key)
-        return self._inserted[1]
 
     def _check(self, commit: Commit, progress: Progress) -> None:
         if commit.metadata is not None and commit.metadata.id != progress.source:
@@ -219,6 +192,19 @@ class GrowingTable:
             f"stream {self.descriptor.name}: {self._table} is another table than the one whose files journal "
             f"{self.journal_path} has: it was deleted and made again. Remove the journal, and begin a new run"
         )
+
+
+def _changes_of(commit: Commit) -> Iterator[tuple[ChangedRows, DataFile]]:
+    """Yield the files with the changes of a version, in the order in which they are read.
+
+    Where there is change data, it has all changes of the version.
+    """
+    if commit.change_data:
+        yield from ((ChangedRows.DELETED, file) for file in commit.change_data)
+        yield from ((ChangedRows.INSERTED, file) for file in commit.change_data)
+        return
+    yield from ((ChangedRows.REMOVED, file) for file in commit.removed)
+    yield from ((ChangedRows.ADDED, file) for file in commit.added)
 
 
 def _rows(seen: SeenFile) -> DeltaRows:

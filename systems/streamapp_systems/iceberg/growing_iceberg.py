@@ -1,4 +1,4 @@
-"""The files of a table of Iceberg that is appended to, in the order of its snapshots."""
+"""The files of a table of Iceberg in the order of its snapshots: those that are added, or those with its changes."""
 
 import base64
 import json
@@ -17,6 +17,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.transforms import IdentityTransform
 
 from streamapp_systems.file.file_chunks import FileFormat as FileReader
+from streamapp_systems.folder.changed_files import ChangedFiles, ChangedRows, ChangeFile, parse_change_file
 from streamapp_systems.folder.column_types import type_mismatches
 from streamapp_systems.folder.file_journal import FileJournal, Progress, SeenFile
 from streamapp_systems.folder.growing_folder import file_partition
@@ -28,6 +29,7 @@ from streamapp_systems.iceberg.locations import place_of
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
+_Files = Sequence[tuple[ChangedRows, DataFile]]
 _NOTHING = 0
 """The version of a journal whose table had no snapshot: the ids of snapshots are above."""
 
@@ -35,7 +37,8 @@ _NOTHING = 0
 class GrowingIceberg:
     """The files of a table as `GrowingFiles`: those of the snapshot at first sight, then those that snapshots add.
 
-    The version of the journal is the id of a snapshot. `startingVersion` is a snapshot's sequence number.
+    The version of the journal is the id of a snapshot. `startingVersion` is a snapshot's sequence number. A stream
+    whose rows replace each other has the files that snapshots remove and add, under the names of `ChangeFile`.
     """
 
     keeps_files = True
@@ -43,15 +46,18 @@ class GrowingIceberg:
 
     def __init__(self, table: IcebergTable, root: Place, journals: Path, descriptor: StreamDescriptor) -> None:
         self.descriptor = descriptor
-        self.journal_path = journals / f"{quote(descriptor.address, safe='')}.db"
+        kind = "+changes" if descriptor.change_key else ""
+        self.journal_path = journals / f"{quote(descriptor.address, safe='')}{kind}.db"
         self._table = table
         self._root = root
         self._where = f"stream {descriptor.name}: table {descriptor.address}"
+        self._changes = ChangedFiles(descriptor.change_key, self._rows, lambda path: place_of(path, root))
 
     @property
     def layout(self) -> str:
-        """The snapshot that it begins with."""
-        return json.dumps({"format": "iceberg", "startingVersion": self.descriptor.starting_version})
+        """The snapshot that it begins with, and whether its files are those with changes."""
+        changes = {"changes": True} if self.descriptor.change_key else {}
+        return json.dumps({"format": "iceberg", "startingVersion": self.descriptor.starting_version, **changes})
 
     def check_place(self) -> None:
         """See `GrowingFiles.check_place`."""
@@ -64,7 +70,8 @@ class GrowingIceberg:
         progress = journal.progress()
         if progress.version is None:
             first, files = self._first(table)
-            journal.append(self._seen(journal, table, files), Progress(first, str(table.metadata.table_uuid)), None)
+            seen = self._seen(journal, table, first, files)
+            journal.append(seen, Progress(first, str(table.metadata.table_uuid)), None)
             progress = journal.progress()
         if progress.version is None or progress.source != str(table.metadata.table_uuid):
             raise StreamSystemError(
@@ -75,18 +82,21 @@ class GrowingIceberg:
         for snapshot in self._snapshots_after(table.metadata, version):
             after, version = version, snapshot.snapshot_id
             # A table of which nothing was read is read as it was with the first snapshot that is there.
-            files = (self._live if after == _NOTHING else self._added)(table, snapshot)
-            seen = self._seen(journal, table, files)
+            files = (self._live if after == _NOTHING else self._changed)(table, snapshot)
+            seen = self._seen(journal, table, version, files)
             if not journal.append(seen, Progress(version, progress.source), after) or stopping():
                 return frozenset(partitions)  # those that another reader has appended come with the next look
         return frozenset()
 
     def path(self, name: str) -> Place:
         """See `GrowingFiles.path`."""
-        return place_of(name, self._root)
+        return place_of(parse_change_file(name).path if self.descriptor.change_key else name, self._root)
 
-    def format(self, journal: FileJournal, seen: SeenFile) -> FileReader:  # noqa: ARG002 - a file says it all
+    def format(self, journal: FileJournal, seen: SeenFile) -> FileReader:
         """See `GrowingFiles.format`."""
+        return self._changes.format(journal, seen) if self.descriptor.change_key else self._rows(seen)
+
+    def _rows(self, seen: SeenFile) -> IcebergRows:
         metadata = self._load().metadata
         self._check_columns(metadata)
         names = metadata.name_mapping()
@@ -116,8 +126,8 @@ class GrowingIceberg:
             )
         return version.table
 
-    def _first(self, table: Table) -> tuple[int, Sequence[DataFile]]:
-        """Return the id of a snapshot, and the files that are read up to it: all of them, or what it has added."""
+    def _first(self, table: Table) -> tuple[int, _Files]:
+        """Return the id of a snapshot, and the files that are read up to it: all of them, or what it has changed."""
         starting, current = self.descriptor.starting_version, table.current_snapshot()
         if starting is None:
             return (_NOTHING, ()) if current is None else (current.snapshot_id, self._live(table, current))
@@ -126,7 +136,7 @@ class GrowingIceberg:
             parent = snapshot.parent_snapshot_id
             snapshot = None if parent is None else table.snapshot_by_id(parent)
         if snapshot is not None:
-            return snapshot.snapshot_id, self._added(table, snapshot)
+            return snapshot.snapshot_id, self._changed(table, snapshot)
         latest = 0 if current is None else current.sequence_number or 0
         if table.metadata.format_version > 1 and starting == latest + 1:
             return (_NOTHING if current is None else current.snapshot_id), ()
@@ -163,7 +173,7 @@ class GrowingIceberg:
             "runs, which read the table as it is now"
         )
 
-    def _live(self, table: Table, snapshot: Snapshot) -> list[DataFile]:
+    def _live(self, table: Table, snapshot: Snapshot) -> _Files:
         """Return the files of a snapshot, in the order in which they were added.
 
         Raises:
@@ -180,18 +190,19 @@ class GrowingIceberg:
                         f"{self._where}: rows are marked as deleted, which is not read. Rewrite the table without "
                         "marks: CALL system.rewrite_data_files, with `delete-file-threshold` 1"
                     )
-        return [file for _, file in sorted(found, key=lambda item: (item[0], item[1].file_path))]
+        ordered = sorted(found, key=lambda item: (item[0], item[1].file_path))
+        return [(ChangedRows.ADDED, file) for _, file in ordered]
 
-    def _added(self, table: Table, snapshot: Snapshot) -> list[DataFile]:
-        """Return the files with the new rows of a snapshot.
+    def _changed(self, table: Table, snapshot: Snapshot) -> _Files:
+        """Return the files whose rows a snapshot removes, if these are read, and then those with its new rows.
 
         Raises:
-            StreamSystemError: it changes or deletes rows.
+            StreamSystemError: it changes or deletes rows, and none may go, or it only marks them as deleted.
         """
         operation = None if snapshot.summary is None else snapshot.summary.operation
         if operation is Operation.REPLACE:  # the same rows in other files
             return []
-        added, changes = [], operation is Operation.DELETE
+        added, removed, marks = list[DataFile](), list[DataFile](), False
         with self._table.explained(f"{self._where}: snapshot {snapshot.snapshot_id} can't be read"):
             for manifest in snapshot.manifests(table.io):
                 if manifest.added_snapshot_id != snapshot.snapshot_id:
@@ -199,34 +210,45 @@ class GrowingIceberg:
                 for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False):
                     if entry.snapshot_id != snapshot.snapshot_id or entry.status is ManifestEntryStatus.EXISTING:
                         continue
-                    deleted = entry.status is ManifestEntryStatus.DELETED
-                    changes = changes or deleted or manifest.content is ManifestContent.DELETES
-                    added.append(entry.data_file)
-        if changes:
+                    if manifest.content is ManifestContent.DELETES:
+                        marks = True
+                    else:
+                        (removed if entry.status is ManifestEntryStatus.DELETED else added).append(entry.data_file)
+        what = f"{self._where}: snapshot {snapshot.snapshot_id} ({operation.value if operation else 'no operation'})"
+        if not self.descriptor.change_key and (removed or marks or operation is Operation.DELETE):
             raise StreamSystemError(
-                f"{self._where}: snapshot {snapshot.snapshot_id} ({operation.value if operation else 'no operation'}) "
-                "changes or deletes rows, and a stream of a table has rows that are appended and stay. Stop the apps "
-                f"that read the table, remove journal {self.journal_path}, and begin new runs, which read it as it is "
-                "now"
+                f"{what} changes or deletes rows, and a stream of a table has rows that are appended and stay. Stop "
+                f"the apps that read the table, remove journal {self.journal_path}, and begin new runs, which read it "
+                "as it is now; or, if rows have a key, declare the stream's `key` and `changes: upsert`"
             )
-        return added
+        if marks:
+            raise StreamSystemError(
+                f"{what} marks rows as deleted, which is not read. Have its writers write files anew (`write.delete."
+                "mode`, `write.update.mode` and `write.merge.mode`: copy-on-write), rewrite the table without marks "
+                "(CALL system.rewrite_data_files, with `delete-file-threshold` 1), remove journal "
+                f"{self.journal_path}, and begin a new run, which reads the table as it is then"
+            )
+        return [(ChangedRows.REMOVED, file) for file in removed] + [(ChangedRows.ADDED, file) for file in added]
 
-    def _seen(self, journal: FileJournal, table: Table, files: Sequence[DataFile]) -> Mapping[int, list[SeenFile]]:
+    def _seen(self, journal: FileJournal, table: Table, version: int, files: _Files) -> Mapping[int, list[SeenFile]]:
+        """Return the files that are read, by partition; changes are in one, so that they have an order."""
         found: dict[int, list[SeenFile]] = {}
-        for file in files:
+        for rows, file in files:
             if file.file_format is not FileFormat.PARQUET:
                 raise StreamSystemError(
                     f"{self._where}: {file.file_path} is {file.file_format}, and files of Parquet are read: rewrite it"
                 )
             values = _partition_values(table.metadata, file)
+            changes = bool(self.descriptor.change_key)
             seen = SeenFile(
-                name=file.file_path,
+                name=ChangeFile(version, rows, file.file_path).name if changes else file.file_path,
                 size=file.file_size_in_bytes,
                 modified=None,
                 records=file.record_count,
                 columns=json.dumps(values) if values else None,
             )
-            found.setdefault(file_partition(seen.name, journal.partitions), []).append(seen)
+            partition = 0 if changes else file_partition(seen.name, journal.partitions)
+            found.setdefault(partition, []).append(seen)
         return found
 
     def _check_columns(self, metadata: TableMetadata) -> None:

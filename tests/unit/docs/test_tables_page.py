@@ -112,7 +112,8 @@ def test_a_side_input_of_changes_forgets_what_is_deleted(tmp_path):
     apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == sorted(first + second))
 
 
-def test_the_same_app_follows_tables_of_iceberg(tmp_path):
+def iceberg_lake(tmp_path):
+    """Give the example as an app of tables of Iceberg, its catalog with a shop, and what appends orders."""
     document = example("lake.yaml")
     document["spec"]["job"] = {"commitInterval": "100ms"}
     document["spec"]["systems"]["lake"] = {"iceberg": {"catalog": {"uri": "sqlite:///catalog.db"}, "path": "warehouse"}}
@@ -131,11 +132,27 @@ def test_the_same_app_follows_tables_of_iceberg(tmp_path):
 
     append("sales.shops", pa.table({"shop": ["a"], "city": ["oslo"]}))
     order(("a", 1), ("b", 2))
-    day = "2024-05-01"
-    first = [("a", "oslo", "1", day), ("b", "", "2", day)]
-    apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == first)
+    return document, catalog, order
+
+
+FIRST = [("a", "oslo", "1", "2024-05-01"), ("b", "", "2", "2024-05-01")]
+
+
+def test_the_same_app_follows_tables_of_iceberg(tmp_path):
+    document, _, order = iceberg_lake(tmp_path)
+    apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == FIRST)
     order(("a", 3))
-    second = [first[0], ("a", "oslo", "3", day), first[1]]
+    second = [FIRST[0], ("a", "oslo", "3", "2024-05-01"), FIRST[1]]
+    apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == second)
+
+
+def test_a_side_input_of_changes_follows_a_table_of_iceberg_that_is_written_anew(tmp_path):
+    document, catalog, order = iceberg_lake(tmp_path)
+    document["spec"]["streams"]["shops"] |= {"key": "shop", "changes": "upsert"}
+    apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == FIRST)
+    catalog.load_table("sales.shops").overwrite(pa.table({"shop": ["b"], "city": ["rome"]}))
+    order(("a", 3), ("b", 4))
+    second = sorted([*FIRST, ("a", "", "3", "2024-05-01"), ("b", "rome", "4", "2024-05-01")])
     apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == second)
 
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from streamapp_systems.folder import growing_tables
 from streamapp_systems.protocols import BadRecord, StreamDescriptor, StreamSystemError
 from support import growing_streams
+from support.changed_tables import ChangedTable, Row, keep_keys, read_again
 from support.growing_streams import ssp
 from support.growing_tables import admin, stream
 
 CHANGES = replace(stream("v int, k bigint, p string"), change_key=("k",))
 FEED = {"delta.enableChangeDataFeed": "true"}
 STEPS = ("append", "update", "move", "delete", "merge", "overwrite", "replace", "compact")
-Row = dict[str, object]
 
 
 def rows_of(keys: list[int], value: int) -> pa.Table:
@@ -50,19 +50,6 @@ def create(root: Path, *, feed: bool = True) -> DeltaTable:
 def read(root: Path, start: int = 0, of: StreamDescriptor = CHANGES, limit: int = 7) -> list[Row]:
     """Read the records from an offset on, those that are no changes, too."""
     return growing_streams.read_growing(growing_tables(root, None), of, {ssp(0): start}, limit)[ssp(0)]
-
-
-def applied(records: list[Row]) -> dict[object, Row]:
-    """Give the newest rows of keys."""
-    rows: dict[object, Row] = {}
-    for record in records:
-        row = {name: value for name, value in record.items() if name != "__op"}
-        if record["__op"] == "u":
-            rows[row["k"]] = row
-        elif record["__op"] == "d":
-            assert {name for name, value in row.items() if value is not None} == {"k"}
-            rows.pop(row["k"], None)
-    return rows
 
 
 def in_table(root: Path) -> dict[object, Row]:
@@ -107,28 +94,17 @@ def test_changes_make_the_table_and_stand_at_their_offsets(data: st.DataObject) 
         create(root, feed=data.draw(st.booleans()))
         write(root, rows_of([*range(8)], 0))
         admin(root).create({CHANGES: 1})
+        table = ChangedTable(
+            read=lambda start, limit: read(root, start, limit=limit),
+            end=lambda: admin(root).end_offsets([CHANGES])[ssp(0)],
+            rows=lambda: in_table(root),
+        )
         for _ in range(data.draw(st.integers(1, 5))):
-            known = read_again(root, known, data)
-            before = in_table(root)
-            change(root, data, next(values))
-            stays = before.keys() & in_table(root).keys()
-            later = read_again(root, known, data)
-            assert not stays.intersection(record["k"] for record in later[len(known) :] if record["__op"] == "d")
-            known = later
+            known = read_again(table, known, data)
+            known = keep_keys(table, known, lambda: change(root, data, next(values)), data)
             for _ in range(data.draw(st.integers(0, 3))):
                 change(root, data, next(values))
-        read_again(root, known, data)
-
-
-def read_again(root: Path, known: list[Row], data: st.DataObject) -> list[Row]:
-    """Read from an offset that was read before: what was there is there again, and with it the table is as it is."""
-    start = data.draw(st.integers(0, 100)) * len(known) // 100
-    found = read(root, start, limit=data.draw(st.integers(1, 50)))
-    assert found[: len(known) - start] == known[start:]
-    records = [*known[:start], *found]
-    assert applied(records) == in_table(root)
-    assert dict(admin(root).end_offsets([CHANGES])) == {ssp(0): len(records)}
-    return records
+        read_again(table, known, data)
 
 
 def test_the_feed_is_read_where_there_is_one_and_whole_files_elsewhere(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The changes that the versions of a Delta table make: the rows of its change data feed, or else of whole files.
+"""The changes that the versions of a table make: the rows of a change data feed, or else of whole files.
 
 Of a version, the rows that it deletes come first, without those whose key it inserts as well: these are replaced. So
 no key is missing in between, and the newest row of a key is the last one. A record is a row of a file, whether it is a
@@ -15,9 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.spec.streams import CHANGE_COLUMN
-from streamapp_systems.file.file_chunks import Chunk, UnreadableRow
-from streamapp_systems.folder.delta_log import Commit, DataFile
-from streamapp_systems.folder.delta_rows import DeltaRows
+from streamapp_systems.file.file_chunks import Chunk, FileFormat, UnreadableRow
+from streamapp_systems.folder.file_journal import FileJournal, SeenFile
 from streamapp_systems.objects import Place
 
 CHANGE_FIELD = pa.field(CHANGE_COLUMN, pa.string())
@@ -59,7 +58,7 @@ class ChangeFile:
     @property
     def name(self) -> str:
         """The name in a journal, from which `parse_change_file` makes it again."""
-        return f"{prefix(self.version, self.rows)}{self.path}"
+        return f"{_prefix(self.version, self.rows)}{self.path}"
 
 
 def parse_change_file(name: str) -> ChangeFile:
@@ -68,32 +67,19 @@ def parse_change_file(name: str) -> ChangeFile:
     return ChangeFile(int(version), ChangedRows(rows), path)
 
 
-def prefix(version: int, rows: ChangedRows) -> str:
+def _prefix(version: int, rows: ChangedRows) -> str:
     """Return what the names of the files begin with that have such changes of a version."""
     return f"{version}/{rows}/"
 
 
-def changes_of(commit: Commit) -> Iterator[tuple[ChangedRows, DataFile]]:
-    """Yield the files with the changes of a version, in the order in which they are read.
-
-    Where there is change data, it has all changes of the version.
-    """
-    if commit.change_data:
-        yield from ((ChangedRows.DELETED, file) for file in commit.change_data)
-        yield from ((ChangedRows.INSERTED, file) for file in commit.change_data)
-        return
-    yield from ((ChangedRows.REMOVED, file) for file in commit.removed)
-    yield from ((ChangedRows.ADDED, file) for file in commit.added)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeltaChanges:
+class TableChanges:
     """The reader of the changes in one file, as rows with `CHANGE_FIELD`. `key` are the columns that rows have keys in.
 
     `inserted_keys` returns these columns of the rows that the same version inserts.
     """
 
-    file: DeltaRows
+    file: FileFormat
     rows: ChangedRows
     key: tuple[str, ...]
     inserted_keys: Callable[[pa.Schema], pa.Table]
@@ -182,3 +168,38 @@ class DeltaChanges:
 def _marks(changed: npt.NDArray[np.bool_], what: str) -> pa.Array:
     """Return what happens to each row; null if nothing does."""
     return pc.if_else(pa.array(changed), pa.scalar(what), pa.scalar(None, pa.string()))
+
+
+class ChangedFiles:
+    """The files with the changes of one table, by their names in its journal. Used by one thread."""
+
+    def __init__(
+        self, key: tuple[str, ...], rows: Callable[[SeenFile], FileFormat], path: Callable[[str], Place]
+    ) -> None:
+        """Take the columns of the key, and what opens the table's files as they are."""
+        self._key = key
+        self._rows = rows
+        self._path = path
+        self._inserted: tuple[int, pa.Table] | None = None
+        """The keys that a version inserts, while its deletions are read."""
+
+    def format(self, journal: FileJournal, seen: SeenFile) -> TableChanges:
+        """Return the reader of a file of the journal."""
+        change = parse_change_file(seen.name)
+        return TableChanges(
+            file=self._rows(seen),
+            rows=change.rows,
+            key=self._key,
+            inserted_keys=lambda key: self._inserted_keys(journal, change.version, key),
+        )
+
+    def _inserted_keys(self, journal: FileJournal, version: int, key: pa.Schema) -> pa.Table:
+        """Return the keys of the rows that a version inserts."""
+        if self._inserted is None or self._inserted[0] != version:
+            batches: list[pa.RecordBatch] = []
+            for rows in (ChangedRows.ADDED, ChangedRows.INSERTED):
+                for seen in journal.named(_prefix(version, rows)):
+                    path = self._path(parse_change_file(seen.name).path)
+                    batches += self.format(journal, seen).keys(path, key)
+            self._inserted = version, pa.Table.from_batches(batches, key)
+        return self._inserted[1]
