@@ -1,9 +1,7 @@
 """Settings, health, status patches: the small parts of the process."""
 
-import re
 import urllib.error
 import urllib.request
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -152,19 +150,6 @@ class TestHealth:
     def test_caches_that_are_not_resynced_are_a_failure(self, health, time):
         time["now"] = 1_000.0
         assert "not been resynced" in health.find_failure()
-
-
-def test_the_metrics_are_those_that_the_page_lists():
-    metrics = OperatorMetrics()
-    metrics.register_phases(lambda: ["Running"])
-    page = (Path(__file__).parents[3] / "docs" / "operator.md").read_text()
-    listed = set(re.findall(r"^\| (streamapp_\w+) \|", page, re.MULTILINE))
-    names = {
-        family.name + ("_total" if family.type == "counter" else "")
-        for family in metrics.registry.collect()
-        if family.name.startswith("streamapp_")
-    }
-    assert names == listed
 
 
 def test_health_and_metrics_are_served():
