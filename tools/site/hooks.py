@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: pages that are made at the build, files of the repository that pages link to, and fenced blocks.
+"""Hooks of mkdocs: pages that are made at the build, files that pages link to, figures, and fenced blocks.
 
 The pages are written for GitHub: links lead anywhere in the repository, and a word behind the language of a block is
 the name of a file.
@@ -12,18 +12,19 @@ from pathlib import Path, PurePosixPath
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from tools.site.figures import draw_figures, show_figures
 from tools.site.references import command_reference, spec_reference
 
 ROOT = Path(__file__).parents[2]
 _ROOT_PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
-_REPOSITORY = "repository"
+_REPOSITORY, _FIGURES = "repository", "figures"
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )(?![a-z]+:|#)([^)\s#]+)", re.MULTILINE)
 _FENCE = re.compile(r"^```(\w+) (\S+)$", re.MULTILINE)
 _BLOCK = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages outside docs/, the references, and what pages link to in the repository."""
+    """Add the pages outside docs/, the references, what pages link to in the repository, and their figures."""
     for source, page in _ROOT_PAGES.items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
     files.append(File.generated(config, "commands.md", content=command_reference()))
@@ -34,20 +35,27 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             files.append(File.generated(config, uri, content=_listing(path)))
         else:
             files.append(File.generated(config, uri, content=(ROOT / path).read_bytes()))
+    figures: dict[str, str] = {}
+    for file in files.documentation_pages():
+        figures.update(draw_figures(file.content_string))
+    for name, svg in figures.items():
+        files.append(File.generated(config, f"{_FIGURES}/{name}", content=svg))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - mkdocs'
-    """Lead links to their places in the site, and make the names of files titles of their blocks."""
+    """Lead links to their places in the site, show figures, and make the names of files titles of their blocks."""
     place = page.file.src_uri
+    here = posixpath.dirname(place) or "."
 
     def led(link: re.Match[str]) -> str:
         target = _site_uri(_repository_path(place, link[2]))
-        return f"{link[1]}{posixpath.relpath(target, posixpath.dirname(place) or '.')}"
+        return f"{link[1]}{posixpath.relpath(target, here)}"
 
     parts = _BLOCK.split(markdown)
     prose = [part if part.startswith("```") else _LINK.sub(led, part) for part in parts]
-    return _FENCE.sub(_titled, "".join(prose))
+    shown = show_figures("".join(prose), posixpath.relpath(_FIGURES, here))
+    return _FENCE.sub(_titled, shown)
 
 
 def _titled(fence: re.Match[str]) -> str:

@@ -68,6 +68,17 @@ def test_commands_print_what_their_page_shows(name, tmp_path, monkeypatch):
                 pytest.fail(f"{arguments} printed\n{result.output}\nand not\n{output}")
 
 
+def test_the_picture_of_a_plan_is_what_is_printed(tmp_path):
+    blocks = pages.fences(TEXTS["planner"])
+    for block in blocks:
+        if block.name in ("app.yaml", "streams.json"):
+            (tmp_path / block.name).write_text(block.text)
+    options = ["--streams", str(tmp_path / "streams.json"), "--output", "mermaid", "--types"]
+    result = CliRunner().invoke(app, ["plan", str(tmp_path / "app.yaml"), *options])
+    assert result.exit_code == 0, result.output
+    assert [block.text for block in blocks if block.language == "mermaid"][1:] == [result.stdout]
+
+
 @pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if "```pycon" in text])
 def test_python_gives_what_its_page_shows(name):
     code = "\n".join(block.text for block in pages.fences(TEXTS[name]) if block.language == "pycon")

@@ -45,6 +45,19 @@ def test_nothing_is_loaded_from_a_network(site):
     assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", styles)
 
 
+def test_diagrams_are_drawn(site):
+    pictures = {path.name for path in (site / "figures").glob("*.svg")}
+    sources = {path.stem for path in pages.DOCS.glob("*.md") if "```mermaid" in path.read_text()}
+    assert "planner" in sources
+    texts = {name: (site / f"{name}.html").read_text() for name in sources}
+    shown = {name: re.findall(r'<img[^>]* src="figures/([^"]+)"', text) for name, text in texts.items()}
+    assert all(found and pictures.issuperset(found) for found in shown.values())
+    assert not [path.name for path in site.rglob("*.html") if "flowchart LR" in path.read_text()]
+    picture = (site / "figures" / shown["planner"][0]).read_text()
+    assert "partition" in picture
+    assert 'style="background-color: white' in picture
+
+
 def test_every_page_has_its_place_in_the_navigation():
     text = re.sub(r"!!python/\S+", "", (ROOT / "mkdocs.yml").read_text())
     (_, *parts) = yaml.safe_load(text)["nav"]
