@@ -47,12 +47,17 @@ unit: .venv/ready $(DATA)/ready ## Run the fast tests (no JVM)
 	@echo "== unit tests"
 	@$(RUN) -m pytest tests/unit $(UNIT_PARALLEL) $(PYTEST_ARGS)
 
+OLDER_SPARK := $(addprefix tests/integration/test_,flights_on_spark.py spark_host.py spark_rpc.py spark_settings.py \
+  worker_daemon.py driver_jvm.py) -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
+
 .PHONY: integration
 integration: .venv/ready java $(DATA)/ready ## Run the tests with real Spark and Kafka
 	@echo "== Kafka's jars and classes (made once; kept in $(CACHE))"
 	@$(RUN) -m tools.kafka.prepare
 	@echo "== integration tests"
 	@$(RUN) -m pytest tests/integration $(PARALLEL) $(PYTEST_ARGS)
+	@echo "== tests on an older release of Spark, whose own code leaves sockets open"
+	@PYTHONPATH=$$($(RUN) -m tools.older_spark) $(RUN) -m pytest $(OLDER_SPARK) $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: stores
 stores: .venv/ready ## Run the tests with a real S3 server and a real PostgreSQL
@@ -89,7 +94,7 @@ lint: .venv/ready ## Check style and the layers
 type: .venv/ready ## Check the types (mypy, strict)
 	@echo "== mypy"
 	@$(RUN) -m mypy
-	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster debian_package images kafka machine object_store postgresql release scratch site unused)
+	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster debian_package images kafka machine object_store older_spark postgresql release scratch site unused)
 	@$(RUN) -m mypy images
 
 .PHONY: fmt
