@@ -386,6 +386,9 @@ class IcebergSystem(TypedDict):
     """The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."""
     commit_every: NotRequired[str]
     """How often committed rows are added to the tables that are written, as a snapshot of each."""
+    keep_snapshots: NotRequired[str | None]
+    """How long snapshots of the tables that are written are kept once others have followed them; without it, until
+    somebody expires them."""
 
 
 class JobSpec(TypedDict):

@@ -254,7 +254,8 @@ class LocalSystems:
             from streamapp_systems.iceberg import IcebergTable
 
             database = self._database(system.iceberg, root)
-            return lambda address: IcebergTable(database, address)
+            keep = system.iceberg.keep_snapshots
+            return lambda address: IcebergTable(database, address, keep)
         from streamapp_systems.delta import DeltaTableFolder
 
         return lambda address: DeltaTableFolder(root / address)

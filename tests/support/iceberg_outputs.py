@@ -20,14 +20,14 @@ def database_in(folder: Path, root: Place) -> CatalogDatabase:
     return catalog_database(IcebergCatalog(uri="sqlite:///catalog.db"), folder, root, LocalSecrets({}))
 
 
-def table_in(folder: Path, root: Place | None = None) -> WrittenTable:
+def table_in(folder: Path, root: Place | None = None, keep: int | None = None) -> WrittenTable:
     """Give the table of a catalog; the warehouse is in the catalog's folder, or elsewhere."""
     root = folder / "warehouse" if root is None else root
     database = database_in(folder, root)
     return WrittenTable(
         root=root,
         address=NAME,
-        open=lambda name: IcebergTable(database, name),
+        open=lambda name: IcebergTable(database, name, keep),
         read=lambda: read_rows(folder, root),
     )
 

@@ -68,6 +68,19 @@ _duration = (
 Duration = Annotated[int, *_duration]
 """A length of time: text in YAML, whole milliseconds here."""
 
+
+def between(minimum: str, maximum: str) -> AfterValidator:
+    """Return what refuses lengths of time that are shorter or longer."""
+    low, high = parse_duration(minimum), parse_duration(maximum)
+
+    def check(milliseconds: int) -> int:
+        if not low <= milliseconds <= high:
+            raise ValueError(f"{format_duration(milliseconds)} is not between {minimum} and {maximum}")
+        return milliseconds
+
+    return AfterValidator(check)
+
+
 Forever = Literal["forever"]
 
 

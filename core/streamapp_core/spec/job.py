@@ -12,8 +12,7 @@ from streamapp_core.spec.base import (
     PartitionCount,
     SpecModel,
     Text,
-    format_duration,
-    parse_duration,
+    between,
 )
 
 
@@ -55,22 +54,11 @@ def _time_zone(written: str) -> str:
     return written
 
 
-def _between(minimum: str, maximum: str) -> AfterValidator:
-    low, high = parse_duration(minimum), parse_duration(maximum)
-
-    def check(milliseconds: int) -> int:
-        if not low <= milliseconds <= high:
-            raise ValueError(f"{format_duration(milliseconds)} is not between {minimum} and {maximum}")
-        return milliseconds
-
-    return AfterValidator(check)
-
-
 class PartitionMonitor(SpecModel):
     """Whether and how often the partition counts of the inputs are looked at."""
 
     enabled: Annotated[bool, Field(description="Whether new partitions are looked for.")] = True
-    interval: Annotated[Duration, _between("1s", "1d")] = "30s"  # type: ignore[assignment]
+    interval: Annotated[Duration, between("1s", "1d")] = "30s"  # type: ignore[assignment]
 
 
 class JobSpec(SpecModel):
@@ -86,8 +74,8 @@ class JobSpec(SpecModel):
     expansion_grace_period: Annotated[
         Duration, Field(description="How long a new partition waits for the ones its keys came from.")
     ] = "10m"  # type: ignore[assignment]
-    commit_interval: Annotated[Duration, _between("10ms", "5m")] = "1s"  # type: ignore[assignment]
-    watermark_interval: Annotated[Duration, _between("1ms", "5m")] = "200ms"  # type: ignore[assignment]
+    commit_interval: Annotated[Duration, between("10ms", "5m")] = "1s"  # type: ignore[assignment]
+    watermark_interval: Annotated[Duration, between("1ms", "5m")] = "200ms"  # type: ignore[assignment]
     delivery: Delivery = Delivery.EXACTLY_ONCE
     on_error: OnError = OnError.FAIL
     on_broken_claim: OnBrokenClaim = OnBrokenClaim.FAIL

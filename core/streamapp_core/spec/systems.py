@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from streamapp_core.spec.base import Duration, Name, SpecModel, Text
+from streamapp_core.spec.base import Duration, Name, SpecModel, Text, between
 from streamapp_core.spec.kafka_client_settings import check_setting
 from streamapp_core.storage_urls import StorageUrl, parse_storage_url
 
@@ -205,6 +205,13 @@ class IcebergSystem(SpecModel):
         Duration,
         Field(description="How often committed rows are added to the tables that are written, as a snapshot of each."),
     ] = "30s"  # type: ignore[assignment]
+    keep_snapshots: Annotated[
+        Annotated[Duration, between("1h", "3650d")] | None,
+        Field(
+            description="How long snapshots of the tables that are written are kept once others have followed them; "
+            "without it, until somebody expires them."
+        ),
+    ] = None
 
 
 class PostgresqlSystem(SpecModel):

@@ -1,7 +1,8 @@
 """A table of Iceberg in a catalog: its versions, and the commits that append files and marks to one of them.
 
 A mark is a property of the table, which is set in the commit of the snapshot that has the files: the summaries of
-snapshots go when these expire. Commits name the snapshot that they follow, so the catalog takes one of each.
+snapshots go when these expire. Commits name the snapshot that they follow, so the catalog takes one of each. They may
+expire old ones, whose files stay: those of a table that is appended to are all in its newest snapshot.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,8 @@ from pyiceberg.io.pyarrow import (
 )
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.update.snapshot import ExpireSnapshots
 from pyiceberg.typedef import Record
 from sqlalchemy.exc import IntegrityError
 
@@ -43,10 +46,11 @@ class IcebergVersion:
 
     keeps_partition_columns = True
 
-    def __init__(self, database: CatalogDatabase, table: Table) -> None:
-        """Take a table as the library has loaded it."""
+    def __init__(self, database: CatalogDatabase, table: Table, keep: int | None) -> None:
+        """Take a table as the library has loaded it; `keep` as in `IcebergTable`."""
         self.table = table
         self._database = database
+        self._keep = keep
         self._metadata = table.metadata
         path = self._metadata.properties.get(_DATA_PATH) or f"{self._metadata.location.rstrip('/')}/data"
         self._location = path.rstrip("/")
@@ -116,6 +120,8 @@ class IcebergVersion:
                     for file in files:
                         producer.append_data_file(self._data_file(file))
                     snapshot = producer.snapshot_id
+                if self._keep is not None and (old := _expired(transaction.table_metadata, self._keep)):
+                    ExpireSnapshots(transaction).by_ids(old).commit()
                 transaction.commit_transaction()
         except CommitRefusedError:
             return self._has_committed(snapshot)
@@ -160,9 +166,13 @@ class IcebergVersion:
 class IcebergTable:
     """A table by its name, with its namespace before it: `sales.orders`; see `OutputTable`."""
 
-    def __init__(self, database: CatalogDatabase, name: str) -> None:
-        """Look at nothing yet."""
+    def __init__(self, database: CatalogDatabase, name: str, keep: int | None = None) -> None:
+        """Look at nothing yet; `keep` is how many milliseconds snapshots are kept: None: what is written expires none.
+
+        They count from when another one has followed: who has read up to it before goes on from there.
+        """
         self._database = database
+        self._keep = keep
         self._name = tuple(name.split("."))
         self._catalog: OneTryCatalog | None = None
         self._loaded: IcebergVersion | None = None
@@ -180,7 +190,7 @@ class IcebergTable:
             try:
                 location = self._catalog.metadata_location(self._name)
                 if self._loaded is None or self._loaded.table.metadata_location != location:
-                    self._loaded = IcebergVersion(self._database, self._catalog.load_table(self._name))
+                    self._loaded = IcebergVersion(self._database, self._catalog.load_table(self._name), self._keep)
             except NoSuchTableError:
                 return None
         return self._loaded
@@ -205,6 +215,23 @@ class IcebergTable:
         if created is None:
             raise StreamSystemError(f"table {'.'.join(self._name)} is gone again, right after it was created")
         return created
+
+
+def _expired(metadata: TableMetadata, keep: int) -> list[int]:
+    """Return the snapshots before the newest one that were followed by another more than `keep` milliseconds ago.
+
+    Those that tags and branches name stay.
+    """
+    snapshots = {snapshot.snapshot_id: snapshot for snapshot in metadata.snapshots}
+    named = {reference.snapshot_id for reference in metadata.refs.values()}
+    expired: list[int] = []
+    after = snapshots.get(metadata.current_snapshot_id or 0)
+    limit = 0 if after is None else after.timestamp_ms - keep
+    while after is not None and (snapshot := snapshots.get(after.parent_snapshot_id or 0)) is not None:
+        if after.timestamp_ms < limit and snapshot.snapshot_id not in named:
+            expired.append(snapshot.snapshot_id)
+        after = snapshot
+    return expired
 
 
 def _known_bounds(

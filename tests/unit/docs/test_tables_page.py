@@ -10,7 +10,7 @@ import yaml
 from deltalake import DeltaTable, write_deltalake
 
 from streamapp_runtime.errors import PlanRefused
-from support import apps, iceberg_outputs
+from support import apps, growing_iceberg, iceberg_outputs
 from unit.docs import pages
 
 
@@ -185,6 +185,37 @@ def test_the_example_appends_to_a_table(tmp_path, name, kind, read):
     apps.run_until(tmp_path, document, lambda: found() == first)
     publish(landing, "2.csv", "oslo,4,2024-05-02T08:10:00")
     apps.run_until(tmp_path, document, lambda: found() == [first[0], ("oslo", 4, "2024-05-02"), first[1]])
+
+
+def test_snapshots_that_are_older_than_is_asked_expire(tmp_path):
+    document = example("iceberg.yaml")
+    document["spec"]["systems"]["lake"]["iceberg"] |= {"commitEvery": "100ms", "keepSnapshots": "7d"}
+    landing = tmp_path / "landing" / "orders"
+    landing.mkdir(parents=True)
+
+    def shops():
+        table = read_iceberg(tmp_path)
+        return [] if table is None else sorted(table.column("shop").to_pylist())
+
+    def table():
+        return iceberg_outputs.library_catalog(tmp_path).load_table("sales.archived")
+
+    def grow_old(metadata):
+        for aged in (metadata, *metadata["snapshots"], *metadata["snapshot-log"], *metadata["metadata-log"]):
+            for name in aged.keys() & {"timestamp-ms", "last-updated-ms"}:
+                aged[name] -= 30 * 24 * 3_600_000
+
+    publish(landing, "1.csv", "oslo,1,2024-05-01T08:10:00")
+    apps.run_until(tmp_path, document, lambda: shops() == ["oslo"])
+    publish(landing, "2.csv", "rome,2,2024-05-01T08:10:00")
+    apps.run_until(tmp_path, document, lambda: shops() == ["oslo", "rome"])
+    before = [snapshot.snapshot_id for snapshot in table().snapshots()]
+    growing_iceberg.change_metadata(table(), tmp_path / "warehouse", grow_old)
+    publish(landing, "3.csv", "bern,3,2024-05-01T08:10:00")
+    apps.run_until(tmp_path, document, lambda: shops() == ["bern", "oslo", "rome"])
+    left = [snapshot.snapshot_id for snapshot in table().snapshots()]
+    assert len(before) == len(left) == 2
+    assert left[0] == before[1]
 
 
 def test_columns_that_a_table_has_otherwise_are_found_by_plan(tmp_path):

@@ -149,6 +149,13 @@ def test_bounds_name_what_was_written():
     assert "not 0" in result.problems[1].message
 
 
+def test_snapshots_are_kept_as_long_as_readers_may_be_behind():
+    lake = {"iceberg": {"catalog": {"uri": "sqlite:///catalog.db"}, "path": "lake", "keepSnapshots": "10m"}}
+    result = parsed(lambda spec: spec["systems"].update(lake=lake))
+    assert found(result) == [("spec.systems.lake.iceberg.keepSnapshots", "InvalidSpec")]
+    assert "10m is not between 1h and 3650d" in result.problems[0].message
+
+
 def test_texts_of_a_form_are_told_in_words():
     (problem,) = parsed(lambda spec: spec.update(processors={"memory": "2 GB"})).problems
     assert problem.message == "an amount such as `512Mi` or `2Gi` is expected, not 2 GB"

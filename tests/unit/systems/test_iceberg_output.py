@@ -20,8 +20,11 @@ from streamapp_core.schema import parse_schema
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.iceberg import IcebergTable, IcebergVersion, sql_catalog
 from streamapp_systems.protocols import StagedPart, StreamSystemError, Unavailable
+from support.growing_iceberg import GrowingLake, ssp, stream
 from support.iceberg_outputs import NAME, database_in, library_catalog, read_rows, table_in
-from support.table_outputs import SCHEMA, publish_through_deaths, rows
+from support.table_outputs import SCHEMA, WrittenTable, publish_through_deaths, rows
+
+COLUMNS = Schema(NestedField(1, "n", LongType()), NestedField(2, "city", StringType()))
 
 
 @pytest.mark.parametrize("folders", [(), ("city",), ("CITY",)])
@@ -48,7 +51,7 @@ def test_parts_of_several_commits_are_one_snapshot(tmp_path: Path, folders) -> N
 @given(st.data())
 def test_rows_are_added_once_with_deaths_zombies_and_other_writers(data) -> None:
     with TemporaryDirectory() as folder:
-        publish_through_deaths(table_in(Path(folder)), data)
+        publish_through_deaths(table_in(Path(folder), keep=data.draw(st.sampled_from([None, 0]))), data)
 
 
 def commit_first(monkeypatch, version_of, act) -> None:
@@ -157,6 +160,44 @@ def test_marks_outlive_the_snapshots_that_set_them(tmp_path: Path) -> None:
     assert len(found.refresh().snapshots()) == 1
     table.opened(2).publish(parts)
     assert table.found() == [1, 7]
+
+
+def grow(table: WrittenTable, numbers: range) -> None:
+    """Append a row with each snapshot."""
+    output = table.opened(numbers[0])
+    for number in numbers:
+        output.write("out", rows(number))
+        output.publish(output.stage())
+
+
+def test_old_snapshots_expire_with_the_commit_of_another(tmp_path: Path) -> None:
+    lake = GrowingLake(tmp_path, schema=COLUMNS)
+    grow(table_in(tmp_path, keep=3_600_000), range(3))
+    first, _, third = lake.table().snapshots()
+    lake.table().manage_snapshots().create_tag(first.snapshot_id, "first").commit()
+    table = table_in(tmp_path, keep=0)
+    grow(table, range(3, 4))
+    left = [snapshot.snapshot_id for snapshot in lake.table().snapshots()]
+    assert (left[:2], len(left)) == ([first.snapshot_id, third.snapshot_id], 3)
+    assert table.found() == [0, 1, 2, 3]
+    assert lake.table().scan(snapshot_id=first.snapshot_id).to_arrow().num_rows == 1
+    grow(table, range(4, 9))
+    assert len(lake.table().snapshots()) == 3
+    assert table.found() == [*range(9)]
+
+
+def test_who_has_read_up_to_the_snapshot_before_reads_on(tmp_path: Path) -> None:
+    lake = GrowingLake(tmp_path, schema=COLUMNS)
+    numbers = stream("n bigint")
+    lake.admin().create({numbers: 1})
+    table = table_in(tmp_path, keep=0)
+    for number in range(4):
+        grow(table, range(number, number + 1))
+        assert lake.admin().end_offsets([numbers]) == {ssp(0): number + 1}
+    assert [row["n"] for row in lake.read({ssp(0): 0}, numbers)[ssp(0)]] == [0, 1, 2, 3]
+    grow(table, range(4, 6))
+    with pytest.raises(StreamSystemError, match="have expired"):
+        lake.admin().end_offsets([numbers])
 
 
 def test_a_part_or_a_table_that_is_gone_is_an_error(tmp_path: Path) -> None:
