@@ -55,8 +55,7 @@ def find_job_model(app: StreamApp, systems: Systems) -> JobModel:
     model = coordinator.job_model()
     if model is None:
         raise RuntimeFailure(
-            f"{app.metadata.name} has no run: system {default} has no job model in {coordinator.stream.address}. The "
-            "name begins with spec.namePrefix, else with metadata.namespace: an app of Kubernetes is found if its file "
-            "has it"
+            f"there is no run: system {default} has no job model in {coordinator.stream.address}. The name begins with "
+            "spec.namePrefix, else with metadata.namespace: an app of Kubernetes is found if its file has it"
         )
     return model

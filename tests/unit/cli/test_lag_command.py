@@ -56,6 +56,6 @@ def test_what_has_committed_nothing_has_all_before_it(folder):
 def test_without_a_run_there_is_no_lag(folder):
     result = lag(folder)
     assert result.exit_code == 1
-    assert "app has no run: system log has no job model" in result.stderr
+    assert "app: there is no run: system log has no job model" in result.stderr
     (folder / "app.yaml").write_text(json.dumps(DOCUMENT).replace("defaultSystem", "defaultSystm"))
     assert "app is refused" in lag(folder).stdout

@@ -211,4 +211,4 @@ def test_what_has_no_state_is_answered_with_what_has(folder, tmp_path):
     assert "its store is where the app runs" in elsewhere
     assert "`streamapp peek` shows price-changes" in elsewhere
     (tmp_path / "app.yaml").write_text((folder / "app.yaml").read_text())
-    assert "app has no run: system log has no job model in default.app._coordinator" in state(tmp_path, "top", code=1)
+    assert "there is no run: system log has no job model in default.app._coordinator" in state(tmp_path, "top", code=1)
