@@ -116,7 +116,7 @@ class IcebergVersion:
             with self._database.explained(what):
                 transaction = self.table.transaction()
                 transaction.set_properties({f"{_MARK}{name}": str(number) for name, number in sorted(marks.items())})
-                with transaction.update_snapshot().fast_append() as producer:
+                with transaction.update_snapshot().merge_append() as producer:
                     for file in files:
                         producer.append_data_file(self._data_file(file))
                     snapshot = producer.snapshot_id

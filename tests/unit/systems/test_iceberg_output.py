@@ -51,7 +51,19 @@ def test_parts_of_several_commits_are_one_snapshot(tmp_path: Path, folders) -> N
 @given(st.data())
 def test_rows_are_added_once_with_deaths_zombies_and_other_writers(data) -> None:
     with TemporaryDirectory() as folder:
-        publish_through_deaths(table_in(Path(folder), keep=data.draw(st.sampled_from([None, 0]))), data)
+        table = table_in(Path(folder), keep=data.draw(st.sampled_from([None, 0])))
+        table.create()
+        join_manifests(Path(folder), data.draw(st.sampled_from([2, 100])))
+        publish_through_deaths(table, data)
+
+
+def join_manifests(folder: Path, count: int) -> None:
+    """Have commits join the table's manifests once there are so many."""
+    table = library_catalog(folder).load_table(NAME)
+    with table.transaction() as transaction:
+        transaction.set_properties(
+            {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": str(count)}
+        )
 
 
 def commit_first(monkeypatch, version_of, act) -> None:
@@ -198,6 +210,20 @@ def test_who_has_read_up_to_the_snapshot_before_reads_on(tmp_path: Path) -> None
     grow(table, range(4, 6))
     with pytest.raises(StreamSystemError, match="have expired"):
         lake.admin().end_offsets([numbers])
+
+
+def test_manifests_are_joined_where_the_table_asks_for_it(tmp_path: Path) -> None:
+    lake = GrowingLake(tmp_path, schema=COLUMNS)
+    join_manifests(tmp_path, 3)
+    numbers = stream("n bigint")
+    lake.admin().create({numbers: 1})
+    for number in range(7):
+        grow(table_in(tmp_path), range(number, number + 1))
+        assert lake.admin().end_offsets([numbers]) == {ssp(0): number + 1}
+        table = lake.table()
+        assert len(table.current_snapshot().manifests(table.io)) <= 3
+    assert [row["n"] for row in lake.read({ssp(0): 0}, numbers)[ssp(0)]] == [*range(7)]
+    assert table_in(tmp_path).found() == [*range(7)]
 
 
 def test_a_part_or_a_table_that_is_gone_is_an_error(tmp_path: Path) -> None:
