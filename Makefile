@@ -54,6 +54,7 @@ OLDER_SPARK := $(addprefix tests/integration/test_,flights_on_spark.py spark_hos
 integration: .venv/ready java $(DATA)/ready ## Run the tests with real Spark and Kafka
 	@echo "== Kafka's jars and classes (made once; kept in $(CACHE))"
 	@$(RUN) -m tools.kafka.prepare
+	@$(RUN) -m tools.chromium
 	@echo "== integration tests"
 	@$(RUN) -m pytest tests/integration $(PARALLEL) $(PYTEST_ARGS)
 	@echo "== tests on an older release of Spark, whose own code leaves sockets open"
@@ -94,7 +95,7 @@ lint: .venv/ready ## Check style and the layers
 type: .venv/ready ## Check the types (mypy, strict)
 	@echo "== mypy"
 	@$(RUN) -m mypy
-	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster debian_package images kafka machine object_store older_spark postgresql release scratch site unused)
+	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,chromium cluster debian_package images kafka machine object_store older_spark postgresql release scratch site unused)
 	@$(RUN) -m mypy images
 
 .PHONY: fmt

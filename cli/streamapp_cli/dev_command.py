@@ -4,14 +4,18 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from watchfiles import Change, watch
 
 from streamapp_cli.app_edits import AppFilter, StartedRun, begins_new_run, schema_files
-from streamapp_cli.app_files import embed_schemas
+from streamapp_cli.app_files import embed_schemas, exit_with_error
 from streamapp_cli.command_options import Host
+from streamapp_cli.dev_page import DevPage, PagePrinter
+from streamapp_cli.peek_command import record_document
 from streamapp_cli.plan_inputs import read_app
 from streamapp_cli.plan_text import plan_text
 from streamapp_cli.run_command import INTERRUPTED, make_host, run_and_print
@@ -22,16 +26,29 @@ from streamapp_core.plan.plan import Plan
 from streamapp_runtime.driver.run_app import Drain, MakeHost
 from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.errors import FAILURES, Drained, PlanRefused
+from streamapp_runtime.stream_sample import sample_stream
 from streamapp_runtime.threads import in_thread
+from streamapp_systems.http_server import HttpServer
+from streamapp_systems.registry import local_systems
 from streamapp_systems.run_ids import new_run_id
 
 _ASK_SECONDS = 0.2
 """Seconds between two looks at whether Ctrl-C asks for an end."""
 
 _LOOK_MILLISECONDS = 200
+_SAMPLED_ROWS = 10
+"""Rows of each partition that the page shows."""
 
 Saves = Callable[[threading.Event], Iterable[Collection[tuple[Change, str]]]]
 """Makes an iterator over what was saved, nothing at first and now and then; it ends when the event is set."""
+
+
+ShowPlan = Callable[[Plan], None]
+"""Shows a plan that is to run."""
+
+
+def _show_nothing(_: Plan) -> None:
+    """Show nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +62,19 @@ class _Version:
 class DevSession:
     """The runs of an app that is edited: `look` is called by the thread that sees saves, `run_all` by another."""
 
-    def __init__(self, file: Path, make_host: MakeHost, printer: RunPrinter, *, fresh: bool) -> None:
-        """Take the app's file; with `fresh`, edits that a run can't take begin a new one."""
+    def __init__(
+        self, file: Path, make_host: MakeHost, printer: RunPrinter, *, fresh: bool, show_plan: ShowPlan = _show_nothing
+    ) -> None:
+        """Take the app's file; with `fresh`, edits that a run can't take begin a new one.
+
+        `show_plan` is called with each plan that is to run.
+        """
         self.filter = AppFilter(file)
         self._file = file
         self._make_host = make_host
         self._printer = printer
         self._fresh = fresh
+        self._show_plan = show_plan
         self._saved = threading.Event()
         self._runs = False
         self._newest: _Version | None = None
@@ -79,6 +102,7 @@ class DevSession:
             self._printer.fail(str(failure))
             return
         self._newest = _Version(text=text, plan=planned.plan)
+        self._show_plan(planned.plan)
         self._saved.set()
 
     def run_all(self, stop_wanted: Drain) -> None:
@@ -120,20 +144,46 @@ class DevSession:
             self._runs = False
 
 
-def develop_file(file: Path, *, fresh: bool) -> int:
-    """Run the app of a file at each save, until Ctrl-C; return the exit code."""
+def develop_file(file: Path, *, fresh: bool, page: int | None) -> int:
+    """Run the app of a file at each save, until Ctrl-C; return the exit code.
+
+    `page` is the port of its page in a browser (0: a free one; None: there is none).
+    """
     file = file.absolute()
     parsed = read_app(file)
     # Compiled code is known by the second in which its file was saved: of two saves in one the first would run.
     sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
-    printer = TextPrinter(parsed.app.metadata.name if parsed.app is not None else file.stem, quiet=False)
-    session = DevSession(file, make_host(Host.PROCESSES, file.parent, None), printer, fresh=fresh)
+    name = parsed.app.metadata.name if parsed.app is not None else file.stem
+    printer, shown = TextPrinter(name, quiet=False), DevPage(name, partial(_sample, file.parent))
+    session = DevSession(
+        file,
+        make_host(Host.PROCESSES, file.parent, None),
+        PagePrinter(printer, shown),
+        fresh=fresh,
+        show_plan=shown.show_plan,
+    )
     try:
-        develop(session, watch_files(file, session.filter))
+        with nullcontext() if page is None else _served(shown, page, printer):
+            develop(session, watch_files(file, session.filter))
     except KeyboardInterrupt:
         printer.stop("interrupted; start it again to continue")
         return INTERRUPTED
     return 0
+
+
+def _served(shown: DevPage, port: int, printer: TextPrinter) -> HttpServer:
+    try:
+        server = shown.serve(port)
+    except OSError as error:
+        exit_with_error(f"--page {port}: {error.strerror}. Name another port, or 0 for a free one")
+    printer.stop(f"its page is http://{server.host}:{server.port}/")
+    return server
+
+
+def _sample(folder: Path, plan: Plan, stream: str) -> list[dict[str, object]]:
+    return [
+        record_document(record) for record in sample_stream(plan, stream, local_systems(folder), rows=_SAMPLED_ROWS)
+    ]
 
 
 def develop(session: DevSession, saves: Saves) -> None:

@@ -248,6 +248,12 @@ def dev(
             "--fresh", help="Begin a new run, at once and with each edit that a run can't take: delete the one before."
         ),
     ] = False,
+    page: Annotated[
+        int | None,
+        typer.Option(
+            "--page", metavar="PORT", min=0, max=65_535, help="Serve a page for a browser here: graph, rates, rows."
+        ),
+    ] = None,
 ) -> None:
     """Run an app here, and again at each save of its file, its schema files, or Python beside or below it.
 
@@ -260,7 +266,7 @@ def dev(
     with quiet_interrupts(), runtime_imports():
         from streamapp_cli.dev_command import develop_file
 
-    raise typer.Exit(develop_file(file, fresh=fresh))
+    raise typer.Exit(develop_file(file, fresh=fresh, page=page))
 
 
 @app.command(short_help="Print some records of a stream, decoded.")

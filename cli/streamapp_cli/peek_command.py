@@ -28,13 +28,14 @@ def peek_stream(file: Path, stream: str, *, rows: int, partition: int | None, of
     systems = local_systems(file.absolute().parent)
     try:
         for record in sample_stream(result.plan, stream, systems, rows=rows, partition=partition, offset=offset):
-            print(json.dumps(_document(record), ensure_ascii=False))
+            print(json.dumps(record_document(record), ensure_ascii=False))
     except FAILURES as failure:
         exit_with_error(str(failure), REFUSED)
     return READ
 
 
-def _document(record: SampledRecord) -> dict[str, object]:
+def record_document(record: SampledRecord) -> dict[str, object]:
+    """Return a record as JSON has it, with its row as an object; bytes that are no text are in base64."""
     found: dict[str, object] = {"partition": record.partition, "offset": record.offset}
     if record.timestamp is not None:
         found["time"] = moment_text(record.timestamp)

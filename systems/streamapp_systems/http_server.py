@@ -19,9 +19,10 @@ _LONGEST_LENGTH = 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request; its body, of `length` bytes, is read on demand."""
+    """A request to a `host`, as its client names it; its body, of `length` bytes, is read on demand."""
 
     method: str
+    host: str
     path: str
     authorization: str
     length: int
@@ -131,6 +132,7 @@ def _handler(answer: Callable[[Request], Response]) -> type[BaseHTTPRequestHandl
             response = answer(
                 Request(
                     method=method,
+                    host=self.headers.get("Host", ""),
                     path=self.path,
                     authorization=self.headers.get("Authorization", ""),
                     length=length,

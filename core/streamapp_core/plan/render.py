@@ -5,9 +5,18 @@ from typing import Any, NamedTuple
 
 from streamapp_core.graph.graph import written_name
 from streamapp_core.plan.plan import Plan, PlannedStream, PlanResult, StreamRole
+from streamapp_core.plan.plan_figure import Node, NodeKind, draw_plan
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import PlanWarning, Problem
 from streamapp_core.spec.operators import OperatorSpec
+
+_SHAPES = {
+    NodeKind.STREAM: '[("{}")]',
+    NodeKind.OPERATOR: '["{}"]',
+    NodeKind.INTERMEDIATE: '[["{}"]]',
+    NodeKind.TABLE: '{{{{"{}"}}}}',
+}
+"""The shapes of nodes in Mermaid's diagrams."""
 
 
 class StreamRow(NamedTuple):
@@ -161,57 +170,22 @@ def to_mermaid(plan: Plan, *, types: bool = False) -> str:
 
     With `types`, each arrow bears what is known of the rows that take it.
     """
-    external = [stream for stream in plan.streams.values() if stream.role is not StreamRole.INTERMEDIATE]
-    lines = ["flowchart LR"]
-    lines += [f'  {_id("s", stream.name)}[("{stream.name}<br/>{_partitions(stream)}")]' for stream in external]
-    for operator in plan.operators.values():
-        if operator.kind.makes_intermediate_stream:
-            stream = plan.streams[operator.name]
-            label = f"{operator.kind}{f' to {stream.address}' if stream.shared else ''}, {_partitions(stream)}"
-            lines.append(f'  {_id("o", operator.name)}[["{operator.name}<br/>{label}"]]')
-        else:
-            lines.append(f'  {_id("o", operator.name)}["{operator.name}<br/>{operator.kind}"]')
-    lines += [f'  {_id("t", name)}{{{{"{name}"}}}}' for name in plan.tables]
-    for source, arrow, target, name in _edges(plan):
-        label = f'|"{_type_label(plan, name)}"|' if types and name is not None else ""
-        lines.append(f"  {source} {arrow}{label} {target}")
+    figure = draw_plan(plan)
+    lines = ["flowchart LR", *(f"  {node.id}{_SHAPES[node.kind].format(_text(node))}" for node in figure.nodes)]
+    for edge in figure.edges:
+        label = f'|"{type_text(plan, edge.rows)}"|' if types and edge.rows is not None else ""
+        lines.append(f"  {edge.source} {'-.->' if edge.by_table else '-->'}{label} {edge.target}")
     return "\n".join(lines) + "\n"
 
 
-def _type_label(plan: Plan, name: str) -> str:
+def _text(node: Node) -> str:
+    return "<br/>".join(filter(None, (node.name, node.label)))
+
+
+def type_text(plan: Plan, name: str) -> str:
+    """Return what is known of the rows of a stream or an operator: how they are partitioned, and what they replace."""
     type_ = _type_of(plan, name)
     return f"{type_}, {type_.changes}"
-
-
-def _edges(plan: Plan) -> list[tuple[str, str, str, str | None]]:
-    """Return the arrows: from, form, to, and whose rows take it (None: rows of a table)."""
-    edges: list[tuple[str, str, str, str | None]] = []
-    for operator in plan.operators.values():
-        node = _id("o", operator.name)
-        edges += [(_node(plan, name), "-->", node, name) for name in operator.inputs]
-        source = operator.inputs[0]
-        if operator.spec.send_to is not None:
-            edges.append((node, "-->", _id("s", operator.spec.send_to), source))
-        if operator.spec.send_to_table is not None:
-            edges.append((node, "-.->", _id("t", operator.spec.send_to_table), source))
-        if operator.spec.join_table is not None:
-            edges.append((_id("t", operator.spec.join_table.table), "-.->", node, None))
-    for name, table in plan.tables.items():
-        edges += [(_id("s", stream), "-.->", _id("t", name), stream) for stream in table.spec.side_inputs]
-    return edges
-
-
-def _node(plan: Plan, name: str) -> str:
-    return _id("o" if name in plan.operators else "s", name)
-
-
-def _id(kind: str, name: str) -> str:
-    """Return the id of a node: dashes could be taken for an arrow, and `end` for a keyword."""
-    return f"{kind}_{name.replace('-', '_').replace('.', '__')}"
-
-
-def _partitions(stream: PlannedStream) -> str:
-    return f"{stream.partitions} partition{'' if stream.partitions == 1 else 's'}"
 
 
 def problem_document(problem: Problem) -> dict[str, Any]:

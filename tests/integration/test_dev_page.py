@@ -1,0 +1,52 @@
+"""The page of `streamapp dev` in a real browser."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from streamapp_cli.dev_page import run_document
+from support.dev_pages import PLAN, SUMMARY, dev_page
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+MILLISECONDS = 4_000
+"""Time of the page that passes before it is read: the browser makes it pass at once."""
+
+pytestmark = pytest.mark.skipif(BROWSER is None and "CI" not in os.environ, reason="no Chromium: install chromium")
+
+
+def shown(page, folder, fragment=""):
+    with page.serve(0) as server:
+        command = [
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={folder}",
+            f"--virtual-time-budget={MILLISECONDS}",
+            "--dump-dom",
+            f"http://127.0.0.1:{server.port}/{fragment}",
+        ]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+
+
+def test_a_browser_draws_the_plan_with_what_runs_in_it(tmp_path):
+    page = dev_page()
+    page.show_plan(PLAN)
+    page.show(message="runs", run=run_document(SUMMARY))
+    found = shown(page, tmp_path)
+    assert "<title>app</title>" in found
+    assert found.count("<rect") == 4
+    assert found.count("<path") == 3
+    for text in ("1,234 read", "held back by partition 2", "17 written", "waits for in", "in: 3 rows not used"):
+        assert text in found
+    assert "&lt;/script&gt;&lt;b&gt;no JSON&lt;/b&gt;" in found
+
+
+def test_a_browser_shows_the_rows_of_a_stream_that_its_address_names(tmp_path):
+    page = dev_page()
+    page.show_plan(PLAN)
+    found = shown(page, tmp_path, "#in")
+    assert "<th>offset</th>" in found
+    assert "<td>&lt;b&gt;bold&lt;/b&gt;</td>" in found
