@@ -149,6 +149,7 @@ def grown_and_killed(folder, random, grow, found):
         kill_worker(process.pid, random)
         grow_for_a_while(process)
         process.kill()
+        process.wait(timeout=apps.DEADLINE)  # until then the lock of the folder is its
     started.append(crashes.start(folder, "--host", "processes"))
     yield
     for process in reversed(started):
