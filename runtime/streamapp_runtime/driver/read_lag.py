@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from streamapp_core.job_model.job_model import JobModel
-from streamapp_core.plan.plan import Plan
+from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, by_system, changelog_stream, descriptor
@@ -45,6 +45,8 @@ class _StoredCheckpoint:
 def read_lag(parsed: ParsedApp, context: ExecutionContext) -> list[PartitionLag]:
     """Return the lag of each partition that the tasks of an app's run read, in the order of streams and partitions.
 
+    Side inputs of which nothing is committed are left out: their tables are filled at each start, so nobody knows.
+
     It may go on, here or elsewhere: nothing is changed, and nobody is disturbed.
 
     Raises:
@@ -75,6 +77,9 @@ def read_lag(parsed: ParsedApp, context: ExecutionContext) -> list[PartitionLag]
             )
             for ssp in ends.keys() & read
         ]
+    committed = {stream for stream, _ in positions}
+    side_inputs = {stream.name for stream in plan.streams.values() if stream.role is StreamRole.SIDE_INPUT}
+    lags = [lag for lag in lags if lag.stream in committed or lag.stream not in side_inputs]
     return sorted(lags, key=lambda lag: (lag.stream, lag.partition))
 
 

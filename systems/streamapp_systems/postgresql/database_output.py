@@ -175,10 +175,10 @@ class DatabaseOutput:
                 continue
             nulls = pc.is_null(rows.column(name))
             if name in table.key or pc.any(pc.and_not(nulls, deleted)).as_py():
+                allow = f', or let it be null (ALTER TABLE {table.name} ALTER COLUMN "{name}" DROP NOT NULL)'
                 raise StreamSystemError(
                     f"output {stream}: a row has no `{name}`, and the column of table {table.name} must not be null: "
-                    f"`filter` such rows out, `coalesce` it in a `map`, or let it be null (ALTER TABLE {table.name} "
-                    f'ALTER COLUMN "{name}" DROP NOT NULL)'
+                    f"`filter` such rows out, `coalesce` it in a `map`{'' if name in table.key else allow}"
                 )
 
     def _copy(self, connection: psycopg.Connection, layout: StagingLayout, number: int, rows: pa.Table) -> None:

@@ -1,5 +1,6 @@
 """The lag of an app: what its last commits have not read yet."""
 
+import copy
 import json
 import shutil
 
@@ -51,6 +52,21 @@ def test_what_has_committed_nothing_has_all_before_it(folder):
         apps.run(DOCUMENT | {"spec": DOCUMENT["spec"] | {"job": {"commitInterval": "5m"}}}, folder)
     *_, line = lag(folder, "--output", "json").stdout.splitlines()
     assert json.loads(line) == {"stream": "numbers", "partition": 1, "position": None, "end": 1, "behind": 1}
+
+
+def test_a_table_that_each_start_fills_is_not_behind(folder):
+    apps.write_stream(folder, "names", "k,name", ["1,one", "2,two"])
+    document = copy.deepcopy(DOCUMENT)
+    spec = document["spec"]
+    names = {"schema": "k int, name string", "key": "k", "broadcast": True, "system": "files", "format": "csv"}
+    spec["streams"]["names"] = names
+    spec["tables"] = {"known": {"key": "k", "sideInputs": ["names"]}}
+    spec["operators"][1] = {"name": "counted", "from": "by-k", "joinTable": {"table": "known", "on": "k"}}
+    (folder / "app.yaml").write_text(json.dumps(document))
+    apps.run(document, folder)
+    result = lag(folder)
+    assert "app: 0 offsets behind" in result.stdout
+    assert "names" not in result.stdout
 
 
 def test_without_a_run_there_is_no_lag(folder):
