@@ -7,6 +7,7 @@ that are not given: a name that stands in one of them is then not found.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 from antlr4 import Recognizer
@@ -67,6 +68,8 @@ _LABELS = {
 _OCTAL = re.compile(r"=\s*-?0\d")
 _PATH = re.compile(r"\S+\.proto")
 _LARGEST_TEXT = 1 << 20
+_DEEPEST = 50
+"""Braces that may be open at once: the parser calls itself for each, and Python's limit may be any."""
 
 
 class ProtoError(ValueError):
@@ -192,15 +195,21 @@ def _parse(name: str, text: str) -> ast.File:
     octal = _OCTAL.search(text)
     if octal is not None:
         raise ProtoError(f"{name}: write `{octal[0]}...` without the 0 before it")
+    if _depth(text) > _DEEPEST:
+        raise ProtoError(f"{name}: it is nested too deeply: there are more than {_DEEPEST} open braces at once")
     try:
         file = ProtoParser(setup_lexer=_refuse_errors, setup_parser=_refuse_errors).parse(text)
-    except RecursionError:
-        raise ProtoError(f"{name}: it is nested too deeply") from None
     except (ValueError, AttributeError) as error:
         raise ProtoError(f"{name}: {error}") from None
     if file.edition is not None or (file.syntax or "proto2") not in _SYNTAXES:
         raise ProtoError(f"{name}: files are of proto2 or proto3, and this is of {file.edition or file.syntax}")
     return file
+
+
+def _depth(text: str) -> int:
+    """Return how many braces are open at once, those in comments and texts among them."""
+    steps = (1 if brace == "{" else -1 for brace in text if brace in "{}")
+    return max(accumulate(steps), default=0)
 
 
 def _imports(file: ast.File) -> list[tuple[str, bool]]:
