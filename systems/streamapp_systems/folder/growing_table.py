@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -16,6 +15,7 @@ from streamapp_systems.folder.delta_rows import DeltaRows, table_mismatches
 from streamapp_systems.folder.file_journal import FileJournal, Progress, SeenFile
 from streamapp_systems.folder.growing_files import OpenStreams
 from streamapp_systems.folder.growing_folder import file_partition, journals_of
+from streamapp_systems.folder.version_journal import refuse_changes, version_journal, version_layout
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
@@ -35,8 +35,7 @@ class GrowingTable:
 
     def __init__(self, root: Place, journals: Path, descriptor: StreamDescriptor) -> None:
         self.descriptor = descriptor
-        kind = "+changes" if descriptor.change_key else ""
-        self.journal_path = journals / f"{quote(descriptor.address, safe='')}{kind}.db"
+        self.journal_path = version_journal(journals, descriptor)
         self._table = root / descriptor.address
         self._log = DeltaLog(self._table)
         self._checked: CommitStat | None = None
@@ -45,9 +44,8 @@ class GrowingTable:
 
     @property
     def layout(self) -> str:
-        """The version that it begins with, and whether its files are those with changes."""
-        changes = {"changes": True} if self.descriptor.change_key else {}
-        return json.dumps({"format": "delta", "startingVersion": self.descriptor.starting_version, **changes})
+        """See `GrowingFiles.layout`."""
+        return version_layout("delta", self.descriptor)
 
     def check_place(self) -> None:
         """See `GrowingFiles.check_place`."""
@@ -159,12 +157,10 @@ class GrowingTable:
             raise self._another()
         changes = bool(self.descriptor.change_key)
         if commit.removed and not changes:
-            raise StreamSystemError(
-                f"stream {self.descriptor.name}: version {commit.version} of table {self._table} ({commit.operation}) "
-                "changes or deletes rows, and a stream of a table has rows that are appended and stay. Stop the apps "
-                f"that read the table, remove journal {self.journal_path}, and begin new runs, which read it as it is "
-                "now; or, if rows have a key, declare the stream's `key` and `changes: upsert`"
+            what = (
+                f"stream {self.descriptor.name}: version {commit.version} of table {self._table} ({commit.operation})"
             )
+            raise refuse_changes(what, self.journal_path)
         if not (changes and commit.change_data):
             self._log.check_whole([*commit.added, *commit.removed])
             if commit.unplaced:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 from uuid import UUID
 
 import pyarrow as pa
@@ -21,6 +20,7 @@ from streamapp_systems.folder.changed_files import ChangedFiles, ChangedRows, Ch
 from streamapp_systems.folder.column_types import type_mismatches
 from streamapp_systems.folder.file_journal import FileJournal, Progress, SeenFile
 from streamapp_systems.folder.growing_folder import file_partition
+from streamapp_systems.folder.version_journal import refuse_changes, version_journal, version_layout
 from streamapp_systems.iceberg.iceberg_layout import LATEST_FORMAT
 from streamapp_systems.iceberg.iceberg_rows import IcebergRows
 from streamapp_systems.iceberg.iceberg_table import IcebergTable
@@ -46,8 +46,7 @@ class GrowingIceberg:
 
     def __init__(self, table: IcebergTable, root: Place, journals: Path, descriptor: StreamDescriptor) -> None:
         self.descriptor = descriptor
-        kind = "+changes" if descriptor.change_key else ""
-        self.journal_path = journals / f"{quote(descriptor.address, safe='')}{kind}.db"
+        self.journal_path = version_journal(journals, descriptor)
         self._table = table
         self._root = root
         self._where = f"stream {descriptor.name}: table {descriptor.address}"
@@ -55,9 +54,8 @@ class GrowingIceberg:
 
     @property
     def layout(self) -> str:
-        """The snapshot that it begins with, and whether its files are those with changes."""
-        changes = {"changes": True} if self.descriptor.change_key else {}
-        return json.dumps({"format": "iceberg", "startingVersion": self.descriptor.starting_version, **changes})
+        """See `GrowingFiles.layout`."""
+        return version_layout("iceberg", self.descriptor)
 
     def check_place(self) -> None:
         """See `GrowingFiles.check_place`."""
@@ -216,11 +214,7 @@ class GrowingIceberg:
                         (removed if entry.status is ManifestEntryStatus.DELETED else added).append(entry.data_file)
         what = f"{self._where}: snapshot {snapshot.snapshot_id} ({operation.value if operation else 'no operation'})"
         if not self.descriptor.change_key and (removed or marks or operation is Operation.DELETE):
-            raise StreamSystemError(
-                f"{what} changes or deletes rows, and a stream of a table has rows that are appended and stay. Stop "
-                f"the apps that read the table, remove journal {self.journal_path}, and begin new runs, which read it "
-                "as it is now; or, if rows have a key, declare the stream's `key` and `changes: upsert`"
-            )
+            raise refuse_changes(what, self.journal_path)
         if marks:
             raise StreamSystemError(
                 f"{what} marks rows as deleted, which is not read. Have its writers write files anew (`write.delete."
