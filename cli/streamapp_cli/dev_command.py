@@ -4,7 +4,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -154,21 +153,23 @@ def develop_file(file: Path, *, fresh: bool, page: int | None) -> int:
     # Compiled code is known by the second in which its file was saved: of two saves in one the first would run.
     sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
     name = parsed.app.metadata.name if parsed.app is not None else file.stem
-    printer, shown = TextPrinter(name, quiet=False), DevPage(name, partial(_sample, file.parent))
-    session = DevSession(
-        file,
-        make_host(Host.PROCESSES, file.parent, None),
-        PagePrinter(printer, shown),
-        fresh=fresh,
-        show_plan=shown.show_plan,
-    )
+    printer, make = TextPrinter(name, quiet=False), make_host(Host.PROCESSES, file.parent, None)
     try:
-        with nullcontext() if page is None else _served(shown, page, printer):
-            develop(session, watch_files(file, session.filter))
+        if page is None:
+            _develop(DevSession(file, make, printer, fresh=fresh), file)
+        else:
+            shown = DevPage(name, partial(_sample, file.parent))
+            both = PagePrinter(printer, shown)
+            with _served(shown, page, printer):
+                _develop(DevSession(file, make, both, fresh=fresh, show_plan=shown.show_plan), file)
     except KeyboardInterrupt:
         printer.stop("interrupted; start it again to continue")
         return INTERRUPTED
     return 0
+
+
+def _develop(session: DevSession, file: Path) -> None:
+    develop(session, watch_files(file, session.filter))
 
 
 def _served(shown: DevPage, port: int, printer: TextPrinter) -> HttpServer:

@@ -6,7 +6,7 @@ It loads nothing from elsewhere, and answers this machine alone.
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -38,7 +38,8 @@ class DevPage:
         self._lock = threading.Lock()
         self._sample = sample
         self._plan: Plan | None = None
-        self._shown: dict[str, Any] = {"app": app, "message": "starting", "problems": [], "figure": None, "run": None}
+        self._summary: Summary | None = None
+        self._shown: dict[str, Any] = {"app": app, "message": "starting", "problems": [], "figure": None}
 
     def show(self, **values: object) -> None:
         """Show other values."""
@@ -50,6 +51,11 @@ class DevPage:
         with self._lock:
             self._plan = plan
             self._shown |= {"app": plan.app.metadata.name, "problems": [], "figure": figure_document(plan)}
+
+    def show_progress(self, summary: Summary) -> None:
+        """Show how far the run is."""
+        with self._lock:
+            self._summary = summary
 
     def serve(self, port: int) -> HttpServer:
         """Serve the page to this machine, on a port (0: a free one).
@@ -67,11 +73,15 @@ class DevPage:
         if asked.path == "/":
             return Response(200, files("streamapp_cli").joinpath("dev_page.html").read_bytes(), _HTML)
         if asked.path == "/state":
-            with self._lock:
-                return _json(200, self._shown)
+            return _json(200, self._state())
         if asked.path == "/rows":
             return self._rows(parse_qs(asked.query).get("stream", [""])[0])
         return Response(404, b"there is no such page")
+
+    def _state(self) -> dict[str, Any]:
+        with self._lock:
+            shown, summary = dict(self._shown), self._summary
+        return shown | {"run": None if summary is None else run_document(summary)}
 
     def _rows(self, stream: str) -> Response:
         with self._lock:
@@ -96,11 +106,10 @@ class PagePrinter:
     def follow(self) -> Iterator[Callable[[Summary], None]]:
         """See `RunPrinter.follow`."""
         self._page.show(message="runs")
-        following: AbstractContextManager[Callable[[Summary], None]] = self._printer.follow()
-        with following as listener:
+        with self._printer.follow() as listener:
 
             def listen(summary: Summary) -> None:
-                self._page.show(run=run_document(summary))
+                self._page.show_progress(summary)
                 listener(summary)
 
             yield listen
@@ -130,7 +139,8 @@ class PagePrinter:
 
     def complete(self, summary: Summary) -> None:
         """See `RunPrinter.complete`."""
-        self._page.show(message=f"completed in {summary.seconds:.1f} s", run=run_document(summary))
+        self._page.show_progress(summary)
+        self._page.show(message=f"completed in {summary.seconds:.1f} s")
         self._printer.complete(summary)
 
 
@@ -161,7 +171,6 @@ def run_document(summary: Summary) -> dict[str, Any]:
         "streams": {
             stream.name: {
                 "rows": stream.read,
-                "total": stream.total,
                 "watermark": watermark_text(stream.watermark),
                 "heldBack": "" if stream.held_back is None else held_back_text(stream.held_back),
             }

@@ -6,7 +6,6 @@ import subprocess
 
 import pytest
 
-from streamapp_cli.dev_page import run_document
 from support.dev_pages import PLAN, SUMMARY, dev_page
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -34,7 +33,8 @@ def shown(page, folder, fragment=""):
 def test_a_browser_draws_the_plan_with_what_runs_in_it(tmp_path):
     page = dev_page()
     page.show_plan(PLAN)
-    page.show(message="runs", run=run_document(SUMMARY))
+    page.show(message="runs")
+    page.show_progress(SUMMARY)
     found = shown(page, tmp_path)
     assert "<title>app</title>" in found
     assert found.count("<rect") == 4
