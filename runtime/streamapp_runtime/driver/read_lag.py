@@ -45,9 +45,8 @@ class _StoredCheckpoint:
 def read_lag(parsed: ParsedApp, context: ExecutionContext) -> list[PartitionLag]:
     """Return the lag of each partition that the tasks of an app's run read, in the order of streams and partitions.
 
-    Side inputs of which nothing is committed are left out: their tables are filled at each start, so nobody knows.
-
-    It may go on, here or elsewhere: nothing is changed, and nobody is disturbed.
+    The run may go on, here or elsewhere: nothing is changed, and nobody is disturbed. Side inputs of which nothing is
+    committed are left out: their tables are filled at each start, so nobody knows.
 
     Raises:
         PlanRefused: the app has problems.
