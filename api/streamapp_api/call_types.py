@@ -537,8 +537,18 @@ class StreamSpec(TypedDict):
     record_time: NotRequired[Literal["eventTime", "processingTime"]]
     """The time of the records that the app writes: the event times of rows, or when it writes."""
     start_from: NotRequired[Literal["earliest", "latest"]]
+    starting_timestamp: NotRequired[str | None]
+    """Where a run begins to read each partition: at its first record with this time or a later one, by the records' own
+    times: `2026-01-01T00:00:00Z`."""
+    starting_offsets: NotRequired[Mapping[str, int]]
+    """Where a run begins to read these partitions: `{"0": 17}`; the others as without."""
     bounded: NotRequired[bool]
     """Whether the stream has an end."""
+    ending_timestamp: NotRequired[str | None]
+    """Where a bounded stream ends: before the first record of each partition with this time or a later one; default:
+    where it ends when the run begins."""
+    ending_offsets: NotRequired[Mapping[str, int]]
+    """Where these partitions of a bounded stream end: before the records of these offsets."""
     broadcast: NotRequired[bool]
     """Whether every task reads all of it."""
     control_messages: NotRequired[bool]

@@ -1,12 +1,11 @@
 """Moments as texts."""
 
-from datetime import UTC, datetime
+from streamapp_core.time_formats import format_milliseconds
 
 
 def moment_text(milliseconds: int) -> str | int:
     """Return a moment in milliseconds since 1970 as a text; as the number that it is where no calendar has it."""
     try:
-        moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+        return format_milliseconds(milliseconds)
     except (OverflowError, ValueError, OSError):
         return milliseconds
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -16,3 +16,9 @@ def format_micro_time(moment: datetime) -> str:
 def format_event_time(milliseconds: int) -> str:
     """Write an event time, in milliseconds since 1970, to the second, for people: `2026-01-02 03:04:05`."""
     return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def format_milliseconds(milliseconds: int) -> str:
+    """Write a moment in milliseconds since 1970 to the millisecond (RFC 3339): `2026-01-02T03:04:05.006Z`."""
+    moment = datetime.fromtimestamp(milliseconds / 1_000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

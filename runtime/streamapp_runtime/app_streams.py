@@ -14,7 +14,6 @@ from streamapp_core.spec.streams import (
     CHANGE_COLUMN,
     CsvOptions,
     JsonOptions,
-    StartFrom,
     StreamChanges,
     StreamFormat,
     StreamSpec,
@@ -148,53 +147,6 @@ def _lacks_journal(system: SystemSpec) -> bool:
     return system.growing is not None and system.growing.journal is None and system.url is not None
 
 
-def bounded_end_offsets(plan: Plan, systems: Systems, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
-    """Return the end offsets of the bounded streams that are read, by stream and partition: now, if not `known`.
-
-    A stream that does not exist yet, since the app creates it, is empty.
-
-    Raises:
-        StreamSystemError: a system can't be asked.
-    """
-    roles = (StreamRole.INPUT, StreamRole.SIDE_INPUT)
-    bounded = [stream for stream in plan.streams.values() if stream.role in roles and _bounded(stream)]
-    new = [stream for stream in bounded if stream.name not in known]
-    empty = {stream.name: dict.fromkeys(range(stream.partitions), 0) for stream in new}
-    found = {name: empty[name] | ends for name, ends in _ends(new, plan, systems).items()}
-    return {**empty, **found, **{stream.name: known[stream.name] for stream in bounded if stream.name in known}}
-
-
-def start_offsets(plan: Plan, systems: Systems, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
-    """Return the offsets at which a run starts to read its inputs; partitions that are absent start at their oldest.
-
-    The `known` offsets of an input stay as they are, so new partitions are read from their beginning. A new input with
-    `startFrom: latest` starts at its current end.
-
-    Raises:
-        StreamSystemError: a system can't be asked.
-    """
-    inputs = [stream for stream in plan.streams.values() if stream.role is StreamRole.INPUT]
-    late = [stream for stream in inputs if stream.name not in known and _from_latest(stream)]
-    found = {**_ends(late, plan, systems), **known}
-    return {stream.name: found.get(stream.name, {}) for stream in inputs}
-
-
-def _from_latest(stream: PlannedStream) -> bool:
-    return stream.spec is not None and stream.spec.start_from is StartFrom.LATEST
-
-
-def _ends(asked: Iterable[PlannedStream], plan: Plan, systems: Systems) -> dict[str, dict[int, int]]:
-    ends: dict[str, dict[int, int]] = {}
-    for system, streams in by_system(map(descriptor, asked)).items():
-        admin = systems.open_admin(system, plan.app.system(system))
-        try:
-            for ssp, end in admin.end_offsets(streams).items():
-                ends.setdefault(ssp.stream, {})[ssp.partition] = end
-        finally:
-            admin.close()
-    return ends
-
-
 def file_names(plan: Plan, systems: Systems) -> dict[str, list[str]]:
     """Return the files that are read, by stream and in the order of its partitions."""
     return {
@@ -216,10 +168,3 @@ def input_file_stats(plan: Plan, systems: Systems) -> dict[str, tuple[FileStat, 
         for stream in plan.streams.values()
         if stream.role is StreamRole.INPUT and (system := plan.app.spec.systems[stream.system].file) is not None
     }
-
-
-def _bounded(stream: PlannedStream) -> bool:
-    """Return whether an end is known: of files, and if the spec says so; streams of other apps end by a message."""
-    if stream.shared:
-        return False
-    return stream.system_kind is SystemKind.FILE or (stream.spec is not None and stream.spec.bounded)

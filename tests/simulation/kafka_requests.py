@@ -187,10 +187,14 @@ class Fetch(Request[FetchedRecords]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsets(Request[Mapping[TopicPartition, int]]):
-    """Return one kind of offset of all partitions of topics, those that exist."""
+    """Return one kind of offset of all partitions of topics, those that exist.
+
+    With a `timestamp` it is that of the first record which is not older, of those before it; that one if none is.
+    """
 
     topics: tuple[str, ...]
     kind: OffsetKind
+    timestamp: int | None = None
     read_committed: bool = True
 
 

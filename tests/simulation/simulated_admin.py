@@ -82,6 +82,10 @@ class SimulatedAdmin:
         """Return ends, as `KafkaAdmin.end_offsets` says: last stable offsets."""
         return self._offsets(streams, OffsetKind.LATEST, "end")
 
+    def offsets_for_times(self, streams: Sequence[StreamDescriptor], milliseconds: int) -> Mapping[Ssp, int]:
+        """Return offsets by the records' timestamps, as `TransactionalAdmin.offsets_for_times` says."""
+        return self._offsets(streams, OffsetKind.LATEST, "offset for a time", timestamp=milliseconds)
+
     def written_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Return ends, as `TransactionalAdmin.written_offsets` says: the high watermarks."""
         return self._offsets(streams, OffsetKind.LATEST, "end", read_committed=False)
@@ -177,11 +181,17 @@ class SimulatedAdmin:
             raise self._client.explain(f"topic {', '.join(topics)} can't be described", error) from error
 
     def _offsets(
-        self, streams: Sequence[StreamDescriptor], kind: OffsetKind, name: str, *, read_committed: bool = True
+        self,
+        streams: Sequence[StreamDescriptor],
+        kind: OffsetKind,
+        name: str,
+        *,
+        read_committed: bool = True,
+        timestamp: int | None = None,
     ) -> Mapping[Ssp, int]:
         topics = tuple(sorted({stream.address for stream in streams}))
         try:
-            request = ListOffsets(topics=topics, kind=kind, read_committed=read_committed)
+            request = ListOffsets(topics=topics, kind=kind, read_committed=read_committed, timestamp=timestamp)
             found = self._client.ask(request, self._client.deadline())
         except RequestError as error:
             raise self._client.explain(f"topic {', '.join(topics)}: its {name} can't be read", error) from error

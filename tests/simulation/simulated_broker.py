@@ -151,6 +151,8 @@ class SimulatedBroker:
             for partition, log in enumerate(self.topics.logs_of(topic)):
                 latest = log.last_stable_offset if request.read_committed else log.high_watermark
                 wanted = log.start_offset if request.kind is OffsetKind.EARLIEST else latest
+                if request.timestamp is not None:
+                    wanted = log.offset_for_time(request.timestamp, wanted)
                 offsets[TopicPartition(topic, partition)] = wanted
         return offsets
 

@@ -184,6 +184,11 @@ class PartitionLog:
                 records.append(FetchedRecord(entry.offset, *entry.record))
         return FetchedRecords(records=tuple(records), next_offset=max(end, offset))
 
+    def offset_for_time(self, timestamp: int, end: int) -> int:
+        """Return the offset of the first record below an end that is not older than a time; the end if there is none."""
+        records = (entry for entry in self.entries if entry.kind is EntryKind.RECORD and entry.offset < end)
+        return next((entry.offset for entry in records if entry.record[0] >= timestamp), end)
+
     def delete_before(self, offset: int) -> None:
         """Delete the records below an offset, as a request or retention does.
 

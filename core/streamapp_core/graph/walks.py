@@ -7,6 +7,7 @@ broadcast, whose intermediate stream begins a new one.
 from collections.abc import Iterable, Mapping
 
 from streamapp_core.graph.graph import Graph
+from streamapp_core.spec.operators import OperatorKind
 
 
 class StreamSets:
@@ -46,6 +47,21 @@ def reaching_streams(graph: Graph) -> Mapping[str, frozenset[str]]:
     """Return, per operator, the streams whose walk reaches it: its watermark is the minimum over these."""
     sets, reaching = _walk(graph)
     return {name: sets.members(streams) for name, streams in reaching.items()}
+
+
+def streams_that_fill_tables(graph: Graph) -> frozenset[str]:
+    """Return the streams whose rows reach a `sendToTable`, through intermediate streams, too."""
+    fillers = [operator.name for operator in graph.of_kinds(OperatorKind.SEND_TO_TABLE)]
+    if not fillers:
+        return frozenset()
+    reaching, found = reaching_streams(graph), set[str]()
+    waiting = [stream for filler in fillers for stream in reaching[filler]]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += reaching.get(name, ())
+    return frozenset(found & graph.spec.streams.keys())
 
 
 def _walk(graph: Graph) -> tuple[StreamSets, Mapping[str, int]]:

@@ -9,6 +9,7 @@ from streamapp_core.plan.check_database_tables import check_database_tables
 from streamapp_core.plan.check_folder_columns import check_folder_columns
 from streamapp_core.plan.check_growing_files import check_growing_files, check_tables, no_versions
 from streamapp_core.plan.check_nested_columns import check_nested_columns
+from streamapp_core.plan.check_positions import check_positions
 from streamapp_core.plan.check_protobuf import check_protobuf
 from streamapp_core.plan.check_stores import check_stores
 from streamapp_core.plan.check_tables_written import check_tables_written
@@ -18,7 +19,7 @@ from streamapp_core.plan.delivery import default_system
 from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
 from streamapp_core.schema import TypeKind
-from streamapp_core.spec.streams import KeyFormat, StartFrom, StreamFormat, StreamSpec
+from streamapp_core.spec.streams import KeyFormat, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 
 FILE_FORMATS = (StreamFormat.CSV, StreamFormat.JSON, StreamFormat.PARQUET)
@@ -51,7 +52,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
             yield from check_growing_files(graph, name, stream)
         if not system.kind.holds_tables and stream.starting_version is not None:
             yield no_versions(name)
-        yield from _check_start(graph, name, stream, system.kind)
+        yield from check_positions(graph, name, stream, system.kind)
         yield from _check_max_ahead(graph, name, stream, system.kind)
     yield from check_nested_columns(graph, rows)
     yield from check_variants(graph, rows)
@@ -119,28 +120,6 @@ def _check_binary_key(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec
                 f"`{column.name}` is {column.type}, and {stream.key_format} keys are of columns that are "
                 f"{' or '.join(fitting)}",
             )
-
-
-def _check_start(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind) -> Iterator[Problem]:
-    if stream.start_from is not StartFrom.LATEST:
-        return
-    if name in graph.side_inputs:
-        why = "it is a side input"
-    elif stream.bounded or kind is SystemKind.FILE:
-        why = "it is bounded"
-    elif stream.control_messages:
-        why = "it is an intermediate stream of another app"
-    else:
-        return
-    pointer = f"/spec/streams/{name}/startFrom"
-    yield _problem(
-        f"spec.streams.{name}.startFrom",
-        f"`{name}` is read from its beginning (`earliest`): {why}",
-        Repair(
-            text=f"set `spec.streams.{name}.startFrom` to `earliest`",
-            edits=(Edit(op="replace", pointer=pointer, value=StartFrom.EARLIEST.value),),
-        ),
-    )
 
 
 def _check_max_ahead(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind) -> Iterator[Problem]:

@@ -2,10 +2,13 @@
 
 import keyword
 import re
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel, to_snake
+
+from streamapp_core.time_formats import format_milliseconds
 
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(r"([0-9]{1,12})(ms|s|m|h|d)")
@@ -67,6 +70,36 @@ _duration = (
 )
 Duration = Annotated[int, *_duration]
 """A length of time: text in YAML, whole milliseconds here."""
+
+
+MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,3})?)?(Z|[+-][0-9]{2}:[0-9]{2})$"
+
+
+def parse_moment(value: object) -> int:
+    """Read a moment with its zone, such as `2026-01-01T00:00:00Z`, as milliseconds since 1970.
+
+    Raises:
+        ValueError: the value is no such text, or a moment before 1970.
+    """
+    wrong = f"{value!r} is no time; write a date, a time of day and a zone: 2026-01-01T00:00:00Z"
+    if not isinstance(value, str) or re.fullmatch(MOMENT, value) is None:
+        raise ValueError(wrong)
+    try:
+        milliseconds = round(datetime.fromisoformat(value).timestamp() * 1_000)
+    except (ValueError, OverflowError):
+        raise ValueError(wrong) from None
+    if milliseconds < 0:
+        raise ValueError(f"{value!r} is before 1970, and no record has such a time")
+    return milliseconds
+
+
+Moment = Annotated[
+    int,
+    BeforeValidator(parse_moment),
+    PlainSerializer(format_milliseconds, return_type=str),
+    WithJsonSchema({"type": "string", "pattern": MOMENT, "maxLength": 29}),
+]
+"""A moment: text with its zone in YAML, whole milliseconds since 1970 here."""
 
 
 def between(minimum: str, maximum: str) -> AfterValidator:

@@ -10,6 +10,7 @@ from streamapp_core.spec.base import (
     ColumnName,
     Duration,
     KeyColumns,
+    Moment,
     Name,
     PartitionCount,
     SchemaText,
@@ -226,6 +227,22 @@ class EventTime(SpecModel):
         return (self.column, *self.or_else)
 
 
+_PARTITION = r"^(0|[1-9][0-9]{0,4})$"
+
+
+def _partition(number: str) -> str:
+    if re.fullmatch(_PARTITION, number) is None:
+        raise ValueError(f"`{number}` is no partition; write its number, the first is 0")
+    return number
+
+
+Offset = Annotated[int, Field(ge=0, le=9_007_199_254_740_991)]
+Offsets = Annotated[
+    dict[Annotated[str, Field(max_length=5), AfterValidator(_partition)], Offset], Field(max_length=10_000)
+]
+"""Offsets by the numbers of partitions, which are texts in YAML: `{"0": 17}`."""
+
+
 class StreamSpec(SpecModel):
     """A declared stream."""
 
@@ -256,7 +273,27 @@ class StreamSpec(SpecModel):
         Field(description="The time of the records that the app writes: the event times of rows, or when it writes."),
     ] = RecordTime.EVENT_TIME
     start_from: StartFrom = StartFrom.EARLIEST
+    starting_timestamp: Annotated[
+        Moment | None,
+        Field(
+            description="Where a run begins to read each partition: at its first record with this time or a later one, "
+            "by the records' own times: `2026-01-01T00:00:00Z`."
+        ),
+    ] = None
+    starting_offsets: Annotated[
+        Offsets, Field(description='Where a run begins to read these partitions: `{"0": 17}`; the others as without.')
+    ] = {}
     bounded: Annotated[bool, Field(description="Whether the stream has an end.")] = False
+    ending_timestamp: Annotated[
+        Moment | None,
+        Field(
+            description="Where a bounded stream ends: before the first record of each partition with this time or a "
+            "later one; default: where it ends when the run begins."
+        ),
+    ] = None
+    ending_offsets: Annotated[
+        Offsets, Field(description="Where these partitions of a bounded stream end: before the records of these offsets.")
+    ] = {}
     broadcast: Annotated[bool, Field(description="Whether every task reads all of it.")] = False
     control_messages: Annotated[
         bool, Field(description="Whether it is an intermediate stream of another app, with watermarks in it.")
@@ -284,6 +321,16 @@ class StreamSpec(SpecModel):
     avro: AvroOptions = AvroOptions()
     protobuf: ProtobufOptions = ProtobufOptions()
     debezium: DebeziumOptions = DebeziumOptions()
+
+    @property
+    def starts_in_the_middle(self) -> bool:
+        """Whether it names a time or offsets to begin at."""
+        return self.starting_timestamp is not None or bool(self.starting_offsets)
+
+    @property
+    def ends_in_the_middle(self) -> bool:
+        """Whether it names a time or offsets to end at."""
+        return self.ending_timestamp is not None or bool(self.ending_offsets)
 
     @property
     def key_columns(self) -> tuple[str, ...]:

@@ -6,10 +6,11 @@ from collections.abc import Collection
 import msgspec
 
 from streamapp_core.plan.plan import Plan
-from streamapp_runtime.app_streams import file_names, input_file_stats, start_offsets
+from streamapp_runtime.app_streams import file_names, input_file_stats
 from streamapp_runtime.driver.check_streams import check_shared_streams_empty
 from streamapp_runtime.driver.create_streams import streams_of_run
 from streamapp_runtime.driver.plan_run import PlannedRun
+from streamapp_runtime.driver.read_positions import start_offsets
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.run_recovery import merge_addresses, outdated_addresses
 from streamapp_runtime.driver.side_input_changes import (
@@ -30,7 +31,8 @@ def build_new_record(
     The streams of `last` are outdated, and so are `previous_ids`, its transactional ids.
 
     Raises:
-        RuntimeFailure: another run has written to a stream that other apps read.
+        RuntimeFailure: another run has written to a stream that other apps read, or a stream can't be read from where
+            the spec says.
         StreamSystemError: a system can't be asked.
     """
     plan = run.plan
@@ -42,7 +44,7 @@ def build_new_record(
         spec=plan.app.spec.model_dump_json(by_alias=True),
         ends=taken.ends,
         side_inputs=taken.side_inputs,
-        starts=start_offsets(plan, systems, {}),
+        starts=start_offsets(plan, systems, {}, taken.ends),
         files=file_names(plan, systems),
         file_stats=input_file_stats(plan, systems),
         made=_addresses(run),
@@ -58,7 +60,8 @@ def build_edited_record(record: RunRecord, run: PlannedRun, systems: Systems, ep
     have changed.
 
     Raises:
-        RuntimeFailure: a side input has another number of files.
+        RuntimeFailure: a side input has another number of files, or a stream that the edit has added can't be read from
+            where the spec says.
         StreamSystemError: a system can't be asked.
     """
     plan = run.plan
@@ -72,7 +75,7 @@ def build_edited_record(record: RunRecord, run: PlannedRun, systems: Systems, ep
         ends=taken.ends,
         side_inputs=taken.side_inputs,
         notices=(*_kept_notices(record), *describe_changes(plan, record.side_inputs, taken.side_inputs)),
-        starts=start_offsets(plan, systems, record.starts),
+        starts=start_offsets(plan, systems, record.starts, taken.ends),
         files={
             name: files if name in taken.side_inputs else record.files.get(name, files) for name, files in found.items()
         },

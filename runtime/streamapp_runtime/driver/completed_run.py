@@ -71,5 +71,5 @@ def _changed_ends(completed: RunRecord, app: StreamApp, systems: Systems) -> Ite
             more = sum(now.values()) - sum(ends.values())
             if any(now.get(partition, 0) < end for partition, end in ends.items()):
                 yield f"{name} (it was recreated)"
-            elif more:
+            elif more and not app.spec.streams[name].ends_in_the_middle:
                 yield f"{name} ({more:,} records more)"

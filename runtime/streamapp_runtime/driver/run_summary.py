@@ -16,16 +16,26 @@ from streamapp_runtime.state.checkpoint import add_counts
 from streamapp_runtime.state.store_size import add_sizes
 
 
+Offsets = Mapping[str, Mapping[int, int]]
+
+
 def summarize(
-    plan: Plan, ends: Mapping[str, Mapping[int, int]], reports: Iterable[ProcessorReport], seconds: float
+    plan: Plan, starts: Offsets, ends: Offsets, reports: Iterable[ProcessorReport], seconds: float
 ) -> Summary:
-    """Merge reports: a partition that several processors read (a broadcast one) counts once."""
+    """Merge reports: a partition that several processors read (a broadcast one) counts once.
+
+    The run reads its streams from the `starts` on, and bounded ones to the `ends`.
+    """
     reports = list(reports)
     read = [stream for stream in plan.streams.values() if stream.role != "output" and stream.consumers]
     written: Counter[str] = Counter()
     for report in reports:
         written.update(report.written)
-    streams = tuple(_stream(stream.name, stream.role, stream.partitions, ends, reports) for stream in read)
+    totals = {
+        name: sum(max(0, end - starts.get(name, {}).get(partition, 0)) for partition, end in partitions.items())
+        for name, partitions in ends.items()
+    }
+    streams = tuple(_stream(s.name, s.role, s.partitions, totals.get(s.name), reports) for s in read)
     return Summary(
         streams=streams,
         written=dict(written),
@@ -95,7 +105,7 @@ def _stream(
     name: str,
     role: str,
     count: int,
-    ends: Mapping[str, Mapping[int, int]],
+    total: int | None,
     reports: list[ProcessorReport],
 ) -> StreamSummary:
     partitions: dict[int, PartitionReport] = {}
@@ -113,7 +123,7 @@ def _stream(
         partitions=count,
         ended=sum(partition.ended for partition in partitions.values()),
         read=sum(partition.rows for partition in partitions.values()),
-        total=sum(ends[name].values()) if name in ends else None,
+        total=total,
         watermark=min(known) if known and len(known) == len(watermarks) else None,
         awaited=sum(awaited.values()),
         held_back=min(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.plan.plan import Plan
-from streamapp_runtime.app_streams import bounded_end_offsets
+from streamapp_runtime.driver.read_positions import bounded_end_offsets
 from streamapp_runtime.errors import RuntimeFailure, SideInputChanged
 from streamapp_runtime.processor.processor_report import RunNotice
 from streamapp_runtime.side_input_files import SideInputFiles, take_side_input_files

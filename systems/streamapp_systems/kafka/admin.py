@@ -68,6 +68,18 @@ class KafkaAdmin:
         uncommitted = IsolationLevel.READ_UNCOMMITTED
         return topic_offsets.read_offsets(self._requests, streams, OffsetSpec.latest(), "end", uncommitted)
 
+    def offsets_for_times(self, streams: Sequence[StreamDescriptor], milliseconds: int) -> Mapping[Ssp, int]:
+        """Return offsets by the records' timestamps, as `TransactionalAdmin.offsets_for_times` says."""
+        found = topic_offsets.read_offsets(
+            self._requests,
+            streams,
+            OffsetSpec.for_timestamp(milliseconds),
+            "offset for a time",
+            lowest=topic_offsets.NOT_FOUND,
+        )
+        ends = self.end_offsets(streams)
+        return {ssp: ends.get(ssp, 0) if at == topic_offsets.NOT_FOUND else at for ssp, at in found.items()}
+
     def start_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Return, per partition, the offset below which all records have been deleted."""
         return topic_offsets.read_offsets(self._requests, streams, OffsetSpec.earliest(), "start")

@@ -12,6 +12,8 @@ from streamapp_systems.kafka.kafka_errors import MISSING, TRANSIENT
 from streamapp_systems.kafka.missing_rights import on_group, on_topic
 from streamapp_systems.protocols import StreamDescriptor
 
+NOT_FOUND = -1
+"""What brokers answer for a time that is later than those of all records."""
 _ATTEMPTS = 3
 """A request waits for so small a part of the timeout: a leader that has died answers none, and the next one does."""
 
@@ -22,8 +24,12 @@ def read_offsets(
     wanted: OffsetSpec,
     name: str,
     isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
+    lowest: int = 0,
 ) -> Mapping[Ssp, int]:
-    """Return one kind of offset of all partitions of these streams; `name` is that kind in messages."""
+    """Return one kind of offset of all partitions of these streams; `name` is that kind in messages.
+
+    An answer below `lowest` is none, and is asked for again.
+    """
     deadline = requests.deadline()
     topics = requests.describe_expected(streams, deadline)
     ssps = {
@@ -40,7 +46,7 @@ def read_offsets(
         list(ssps),
         deadline,
         TRANSIENT | MISSING,
-        error_in=lambda found: None if found.offset >= 0 else NO_ANSWER,  # below 0 where none came in time
+        error_in=lambda found: None if found.offset >= lowest else NO_ANSWER,  # below 0 where none came in time
     )
     for key, error in errors.items():
         requests.fail(

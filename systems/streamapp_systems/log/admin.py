@@ -27,6 +27,7 @@ _SUPERSEDED = """
 
 _COUNT = "SELECT count(*) FROM records WHERE id >= :first AND id < :end"
 _FIRST = "SELECT min(id) FROM records WHERE id >= ? AND id < ?"
+_NOT_OLDER = "SELECT min(id) FROM records WHERE id >= ? AND id < ? AND timestamp >= ?"
 _PURGE = "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT ?)"
 
 
@@ -93,6 +94,18 @@ class LogAdmin:
     def written_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Return ends: a transaction that is not committed has written nothing."""
         return self.end_offsets(streams)
+
+    def offsets_for_times(self, streams: Sequence[StreamDescriptor], milliseconds: int) -> Mapping[Ssp, int]:
+        """Return offsets by the records' timestamps, as `TransactionalAdmin.offsets_for_times` says."""
+        found: dict[Ssp, int] = {}
+        with transaction(self._connection, self._path, write=False):
+            for stream in streams:
+                for partition, shard in enumerate(stream_shards(self._connection, stream.address)):
+                    first, behind = first_row(shard.id), first_row(shard.id + 1)
+                    ((row,),) = self._connection.execute(_NOT_OLDER, (first, behind, milliseconds))
+                    ssp = Ssp(stream.system, stream.name, partition)
+                    found[ssp] = shard.next_offset if row is None else row - first
+        return found
 
     def record_limits(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, RecordLimits]:  # noqa: ARG002
         """Return nothing: a log takes every record."""

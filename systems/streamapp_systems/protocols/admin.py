@@ -67,6 +67,14 @@ class TransactionalAdmin(Admin, Protocol):
         """Return ends as `end_offsets` does, counting also records that are not committed and not readable yet."""
         ...
 
+    def offsets_for_times(self, streams: Sequence[StreamDescriptor], milliseconds: int) -> Mapping[Ssp, int]:
+        """Return, per partition of these streams, the offset of the first record with this time or a later one.
+
+        The time is the record's own, in milliseconds since 1970; behind the record there may be older ones. Where there
+        is none it is the end.
+        """
+        ...
+
     def record_limits(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, RecordLimits]:
         """Return the limits of these streams' records, by name; a stream that is absent has none, or does not exist."""
         ...

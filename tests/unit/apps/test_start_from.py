@@ -5,8 +5,8 @@ import json
 import pytest
 
 from streamapp_core.spec.parse import parse_text
-from streamapp_runtime.app_streams import start_offsets
 from streamapp_runtime.driver.plan_run import plan_new_run
+from streamapp_runtime.driver.read_positions import start_offsets
 from streamapp_runtime.errors import PlanRefused
 from streamapp_systems.registry import local_systems
 from support import apps, start_from
@@ -36,6 +36,6 @@ def test_what_a_run_knows_of_its_inputs_stays_and_others_begin_where_they_are(tm
     document = source.document()
     document["spec"]["streams"]["in"]["startFrom"] = "latest"
     plan = plan_new_run(parse_text(json.dumps(document)), local_systems(tmp_path), "r1", "here").plan
-    assert start_offsets(plan, local_systems(tmp_path), {}) == {"in": {0: 2, 1: 1, 2: 0, 3: 0}}
-    assert start_offsets(plan, local_systems(tmp_path), {"in": {0: 1}, "gone": {0: 9}}) == {"in": {0: 1}}
-    assert start_offsets(plan, local_systems(tmp_path), {"in": {}}) == {"in": {}}
+    assert start_offsets(plan, local_systems(tmp_path), {}, {}) == {"in": {0: 2, 1: 1, 2: 0, 3: 0}}
+    assert start_offsets(plan, local_systems(tmp_path), {"in": {0: 1}, "gone": {0: 9}}, {}) == {"in": {0: 1}}
+    assert start_offsets(plan, local_systems(tmp_path), {"in": {}}, {}) == {"in": {}}

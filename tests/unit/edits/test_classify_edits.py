@@ -15,7 +15,6 @@ from support.plan_documents import accepted, planned
 NONE, DRAIN_OR_START, RESCALE, RESTART, RESTORE, NEW_RUN = EditClass
 GRAPH_EDITS = [
     ("streams/planes/eventTime", {"column": "seen"}, RESTART),
-    ("streams/flights/startFrom", "latest", RESTART),
     ("streams/flights/schema", "carrier string, tailnum string, delay int", NEW_RUN),
     ("streams/planes/schema", "tailnum string, model string, seats int, year int", RESTART),
     ("streams/new", {"system": "log"}, RESTART),
@@ -47,6 +46,11 @@ ROWS = [
     ("streams.*.system", "streams/planes/system", "other", NEW_RUN),
     ("streams.*.partitions", "streams/by-model/partitions", 4, NONE),
     ("streams.*.keyFormat", "streams/by-model/keyFormat", "long", NEW_RUN),
+    ("streams.*.startFrom", "streams/flights/startFrom", "latest", NEW_RUN),
+    ("streams.*.startingTimestamp", "streams/flights/startingTimestamp", "2026-01-01T00:00:00Z", NEW_RUN),
+    ("streams.*.startingOffsets", "streams/flights/startingOffsets", {"0": 3}, NEW_RUN),
+    ("streams.*.endingTimestamp", "streams/flights/endingTimestamp", "2026-01-01T00:00:00Z", NEW_RUN),
+    ("streams.*.endingOffsets", "streams/flights/endingOffsets", {"0": 3}, NEW_RUN),
     ("streams.*.startingVersion", "streams/by-model/startingVersion", 3, NEW_RUN),
     ("streams.*.changes", "streams/by-model/changes", "upsert", NEW_RUN),
     ("streams.*.recordTime", "streams/by-model/recordTime", "processingTime", RESTART),
