@@ -17,6 +17,8 @@ SYSTEMS = {
 AHEAD = {"eventTime": {"column": "k", "maxAhead": "1h"}}
 UPSERT = {"changes": "upsert"}
 DEBEZIUM = {"changes": "debezium"}
+TIME = "2026-01-01T00:00:00Z"
+PART = {"bounded": True, "startingTimestamp": TIME, "startingOffsets": {"0": 2}}
 COUNTS = {"in": 2, "out": 2}
 
 
@@ -85,6 +87,17 @@ def app(*, source=None, output=None, default="log", **job):
         ({"source": {"format": "avro", **DEBEZIUM}}, "streams.in.format"),
         ({"source": {"system": "files", "format": "csv", **DEBEZIUM}}, "streams.in.changes"),
         ({"source": {"controlMessages": True, "startFrom": "latest"}}, "streams.in.startFrom"),
+        ({"source": {"startingTimestamp": TIME, "startFrom": "latest"}}, "streams.in.startingTimestamp"),
+        ({"source": {"controlMessages": True, "startingOffsets": {"0": 1}}}, "streams.in.startingOffsets"),
+        ({"source": {"system": "lake", "startingTimestamp": TIME}}, "streams.in.startingTimestamp"),
+        ({"source": {"system": "files", "format": "csv", "startingOffsets": {"0": 1}}}, "streams.in.startingOffsets"),
+        ({"source": {**UPSERT, "startingTimestamp": TIME}}, "streams.in.startingTimestamp"),
+        ({"source": {"endingTimestamp": TIME}}, "streams.in.endingTimestamp"),
+        ({"source": {"endingOffsets": {"0": 1}}}, "streams.in.endingOffsets"),
+        ({"source": {**PART, "endingTimestamp": "2025-12-31T00:00:00Z"}}, "streams.in.endingTimestamp"),
+        ({"source": {**PART, "endingOffsets": {"0": 1}}}, "streams.in.endingOffsets"),
+        ({"output": {"startingTimestamp": TIME}}, "streams.out.startingTimestamp"),
+        ({"output": {"bounded": True, "endingOffsets": {"0": 1}}}, "streams.out.endingOffsets"),
         ({"output": {"system": "kafka"}, "default": "kafka", "commitInterval": "11s"}, "job.commitInterval"),
         ({"source": {"system": "files", "format": "text", "schema": "k string"}}, "streams.in.format"),
         ({"source": {"system": "files", "format": "csv", "json": {"timestamps": "millis"}}}, "streams.in.json"),
@@ -106,6 +119,8 @@ def test_what_the_runtime_lacks_is_refused_where_it_is_written(refused, path):
         {"source": {"keyFormat": "long", "startFrom": "latest"}},
         {"source": {"system": "kafka"}, "output": {"system": "kafka"}, "default": "kafka", "commitInterval": "10s"},
         {"commitInterval": "11s"},
+        {"source": {**PART, "endingTimestamp": TIME, "endingOffsets": {"0": 2}}},
+        {"source": {**UPSERT, "bounded": True, "endingTimestamp": TIME}, "output": {"key": "k"}},
         {"source": AHEAD},
         {"source": {"system": "land", "format": "csv", "startFrom": "latest", "partitions": 3}},
         {"source": {"system": "lake", "startingVersion": 7}},
@@ -250,3 +265,21 @@ def test_changes_need_a_key_and_fill_tables_of_that_key(changes):
         filled["spec"]["operators"][0]["from"] = "joined"
         refused = ("ChangesUnsupported", "spec.tables.t.key") in found(filled, {**COUNTS, "names": 2})
         assert refused is expected
+
+
+@pytest.mark.parametrize("regrouped", [False, True])
+def test_what_fills_a_table_is_read_from_its_beginning_through_intermediate_streams_too(regrouped):
+    with_table = app(source={"startingTimestamp": TIME})
+    spec = with_table["spec"]
+    spec["streams"]["events"] = {"system": "log", "schema": "k bigint, m int", "key": "k", "startingTimestamp": TIME}
+    spec["tables"] = {"known": {"key": "k", "schema": "k bigint, n int"}}
+    filler = "by" if regrouped else "in"
+    spec["operators"] = [
+        *([{"name": "by", "from": "in", "partitionBy": {"key": "k"}}] if regrouped else []),
+        {"name": "filled", "from": filler, "sendToTable": "known"},
+        {"name": "joined", "from": "events", "joinTable": {"table": "known", "on": "k"}},
+        {"name": "sent", "from": "joined", "sendTo": "out"},
+    ]
+    counts = COUNTS | {"events": 2}
+    assert found(with_table, counts) == {("NotSupported", "spec.streams.in.startingTimestamp")}
+    check_refused(with_table, "NotSupported", "spec.streams.in.startingTimestamp", counts)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.spec.base import DNS_LABEL
+from streamapp_core.spec.base import DNS_LABEL, MOMENT
 from streamapp_core.spec.json_schema import app_json_schema
 from streamapp_core.spec.parse import parse_document, parse_text
 from streamapp_core.spec.validation_problems import PATTERN_WORDS
