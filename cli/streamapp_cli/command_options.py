@@ -31,3 +31,10 @@ class Host(StrEnum):
     SPARK = "spark"
     PROCESSES = "processes"
     IN_PROCESS = "in-process"
+
+
+class ReplayOutputs(StrEnum):
+    """What becomes of the outputs of a replay."""
+
+    RENAMED = "renamed"
+    LIVE = "live"

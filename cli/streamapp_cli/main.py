@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from streamapp_cli.command_options import Host, Output, RunOutput, TableOutput
+from streamapp_cli.command_options import Host, Output, ReplayOutputs, RunOutput, TableOutput
 from streamapp_cli.runtime_imports import runtime_imports
 from streamapp_cli.signals import quiet_interrupts
 
@@ -230,6 +230,77 @@ def run(
         state_dir=state_dir,
         fresh=fresh,
         delete_outputs=delete_outputs,
+        host=host,
+        master=master,
+        output=output,
+        quiet=quiet,
+    )
+    raise typer.Exit(code)
+
+
+@app.command(short_help="Run an app once more, from a time or offsets, beside the one that runs.")
+def replay(
+    file: AppFile,
+    *,
+    start: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            metavar="TIME|STREAM:PARTITION=OFFSET|earliest",
+            help="Where to begin: a time such as 2026-01-01T00:00:00Z, offsets of partitions, or both (default: "
+            "earliest).",
+        ),
+    ] = None,
+    until: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--to",
+            metavar="TIME|STREAM:PARTITION=OFFSET",
+            help="Where to end, before the first record of that time or offset (default: at the present ends).",
+        ),
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes, without an end.")] = False,
+    run_id: Annotated[
+        str | None,
+        typer.Option(help="The replay's run id, and the end of its name; one that was interrupted continues by it."),
+    ] = None,
+    outputs: Annotated[
+        ReplayOutputs,
+        typer.Option(help="Write to outputs of its own, the run id behind their names, or to those of the live app."),
+    ] = ReplayOutputs.RENAMED,
+    write_only: Annotated[
+        bool, typer.Option("--print", help="Print the app of the replay (YAML) and run nothing: `... | kubectl apply`.")
+    ] = False,
+    host: Annotated[
+        Host,
+        typer.Option(help="Where processors run: workers of Spark, processes of their own, or threads of this one."),
+    ] = Host.SPARK,
+    master: Annotated[
+        str | None, typer.Option(help="Run processors on a standalone cluster of Spark: spark://HOST:PORT.")
+    ] = None,
+    output: Annotated[RunOutput, typer.Option(help="How to print what happens.")] = RunOutput.TEXT,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print problems and errors alone; with --output json no progress.")
+    ] = False,
+) -> None:
+    """Run an app once more, over a part of what its inputs hold: a new run, with state and outputs of its own.
+
+    The app that runs, here or elsewhere, is not disturbed. Times are those of the records, not event times. Side
+    inputs, files, tables, streams of changes and what fills tables are read from their beginning.
+
+    Exit codes: 0 completed, 1 refused or failed, 2 wrong options or the file can't be read, 130 stopped before its end.
+    """
+    with quiet_interrupts(), runtime_imports():
+        from streamapp_cli.replay_command import replay_app
+
+    code = replay_app(
+        file,
+        start=start or (),
+        until=until or (),
+        follow=follow,
+        run_id=run_id,
+        outputs=outputs,
+        write_only=write_only,
         host=host,
         master=master,
         output=output,

@@ -11,7 +11,7 @@ from streamapp_cli.signals import interrupts
 from streamapp_runtime.driver.run_app import Drain, MakeHost, run_app
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.driver.start_run import RunRequest
-from streamapp_runtime.errors import FAILURES, Drained, PlanRefused
+from streamapp_runtime.errors import FAILURES, Drained, PlanRefused, SpecChanged
 from streamapp_runtime.hosts.in_process_host import InProcessHost
 from streamapp_runtime.hosts.process_host import ProcessHost
 from streamapp_systems.run_ids import new_run_id
@@ -33,8 +33,7 @@ def run_here(
     """Run the app of a file to its end and return the exit code."""
     if delete_outputs and not fresh:
         exit_with_error("--delete-outputs goes with --fresh: a run that continues needs its outputs as they are")
-    if master is not None and host is not Host.SPARK:
-        exit_with_error(f"--master is a cluster of Spark, and --host {host} is none: leave one of them out")
+    check_master(host, master)
     text = read_app_text(file)
     parsed = parse_app(file, text)
     name = parsed.app.metadata.name if parsed.app is not None else file.stem
@@ -47,15 +46,33 @@ def run_here(
         run_id=new_run_id(),
         delete_outputs=delete_outputs,
     )
-    printer: RunPrinter = (JsonPrinter if output is RunOutput.JSON else TextPrinter)(name, quiet=quiet)
+    return run_to_end(request, make_host(host, folder, master), new_printer(output, name, quiet=quiet))
+
+
+def new_printer(output: RunOutput, name: str, *, quiet: bool) -> RunPrinter:
+    """Return what prints what happens to the run of an app."""
+    return (JsonPrinter if output is RunOutput.JSON else TextPrinter)(name, quiet=quiet)
+
+
+def check_master(host: Host, master: str | None) -> None:
+    """End the program if a cluster of Spark is named for processors that are not on Spark."""
+    if master is not None and host is not Host.SPARK:
+        exit_with_error(f"--master is a cluster of Spark, and --host {host} is none: leave one of them out")
+
+
+def run_to_end(request: RunRequest, host: MakeHost, printer: RunPrinter, *, changed: str | None = None) -> int:
+    """Run an app until it ends or is stopped, print what happens, and return the exit code.
+
+    `changed` is what is said, in place of the failure's own words, if its run began with another spec.
+    """
     try:
         with interrupts() as stop_wanted:
-            summary = run_and_print(request, make_host(host, folder, master), printer, stop_wanted)
+            summary = run_and_print(request, host, printer, stop_wanted)
     except PlanRefused as refused:
         printer.refuse(refused.problems)
         return FAILED
     except FAILURES as failure:
-        printer.fail(str(failure))
+        printer.fail(changed if changed is not None and isinstance(failure, SpecChanged) else str(failure))
         return FAILED
     except Drained as drained:
         printer.stop(str(drained))

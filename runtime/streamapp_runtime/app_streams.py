@@ -18,7 +18,7 @@ from streamapp_core.spec.streams import (
     StreamFormat,
     StreamSpec,
 )
-from streamapp_core.spec.systems import SystemKind, SystemSpec
+from streamapp_core.spec.systems import SystemSpec
 from streamapp_systems.file import FileAdmin, FileStat, take_file_stats
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import Systems

@@ -20,6 +20,10 @@ class PlanRefused(RuntimeFailure):
         self.problems = tuple(problems)
 
 
+class SpecChanged(RuntimeFailure):
+    """A run can't continue, or has completed, as another app than the one that it began with; the message says so."""
+
+
 class NotSupported(RuntimeFailure):
     """The spec is right, but not here: the message says what and where."""
 

@@ -185,7 +185,7 @@ class PartitionLog:
         return FetchedRecords(records=tuple(records), next_offset=max(end, offset))
 
     def offset_for_time(self, timestamp: int, end: int) -> int:
-        """Return the offset of the first record below an end that is not older than a time; the end if there is none."""
+        """Return the offset of the first record below an end that is not older than a time, or the end."""
         records = (entry for entry in self.entries if entry.kind is EntryKind.RECORD and entry.offset < end)
         return next((entry.offset for entry in records if entry.record[0] >= timestamp), end)
 

@@ -29,7 +29,8 @@ def play_times(source: Growing) -> None:
     assert {row["k"]: row["c"] for row in source.rows("counts")} == dict.fromkeys(KEYS, 1)
     (read,) = summary.streams
     assert read.read == len(KEYS)
-    assert apps.run(document, source.folder, fresh=False).notices == (), "what comes behind an end that is named is not new"
+    again = apps.run(document, source.folder, fresh=False)
+    assert again.notices == (), "what comes behind an end that is named is no news"
 
 
 def play_offsets(source: Growing) -> None:

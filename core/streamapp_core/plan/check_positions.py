@@ -29,7 +29,7 @@ def check_positions(graph: Graph, name: str, stream: StreamSpec, kind: SystemKin
         for field in (*starts, *ends):
             yield superfluous_option(name, (field,), f"`{name}` has no {field}: {why}")
         return
-    whole = whole_stream_reason(graph, name, stream, kind)
+    whole = _whole(graph, name, stream)
     for field in starts:
         if whole is not None:
             yield superfluous_option(name, (field,), f"`{name}` is read from its beginning: {whole}")
@@ -42,14 +42,10 @@ def check_positions(graph: Graph, name: str, stream: StreamSpec, kind: SystemKin
     yield from _check_order(name, stream)
 
 
-def whole_stream_reason(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind) -> str | None:
+def _whole(graph: Graph, name: str, stream: StreamSpec) -> str | None:
     """Return why a stream that is read can't begin at a time or at offsets; None if it can."""
     if name in graph.side_inputs:
         return "it is a side input"
-    if stream.control_messages:
-        return "it is an intermediate stream of another app"
-    if not kind.transactional:
-        return f"records of a system `{kind}` have neither times nor offsets that stay"
     if stream.changes.is_read:
         return "its records replace earlier ones, without which what they change would be missing"
     if name in streams_that_fill_tables(graph):
@@ -62,7 +58,7 @@ def _no_positions(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind)
     if name in graph.senders:
         return "it is written"
     if kind.transactional:
-        return "it ends where the other app ends it" if stream.control_messages else None
+        return "another app begins and ends it" if stream.control_messages else None
     if kind.holds_tables:
         return "it is a table, which begins at a version (`startingVersion`)"
     return "files are read as a whole; leave out those that are not to be read"

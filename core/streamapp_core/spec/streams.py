@@ -292,7 +292,8 @@ class StreamSpec(SpecModel):
         ),
     ] = None
     ending_offsets: Annotated[
-        Offsets, Field(description="Where these partitions of a bounded stream end: before the records of these offsets.")
+        Offsets,
+        Field(description="Where these partitions of a bounded stream end: before the records of these offsets."),
     ] = {}
     broadcast: Annotated[bool, Field(description="Whether every task reads all of it.")] = False
     control_messages: Annotated[

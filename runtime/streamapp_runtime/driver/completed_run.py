@@ -10,7 +10,7 @@ from streamapp_core.spec.app import StreamApp, StreamAppSpec
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, by_system, declared_descriptor
 from streamapp_runtime.driver.run_record import RunRecord, Summary
-from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.errors import SpecChanged
 from streamapp_runtime.processor.processor_report import RunNotice
 from streamapp_systems.file import FileStat, take_file_stats
 from streamapp_systems.protocols import StreamSystemError
@@ -23,12 +23,12 @@ def summarize_completed(text: str, completed: RunRecord, summary: Summary, syste
     A system that can't be asked is no reason to fail: nothing is to be done.
 
     Raises:
-        RuntimeFailure: the app is another one now.
+        SpecChanged: the app is another one now.
     """
     parsed = parse_text(text)
     completed_spec = StreamAppSpec.model_validate_json(completed.spec)
     if parsed.app is None or parsed.problems or parsed.app.spec != completed_spec:
-        raise RuntimeFailure(
+        raise SpecChanged(
             f"run {completed.run_id} has completed, and the app has changed since: --fresh runs it as it is now"
         )
     changes = [*_changed_files(completed, parsed.app, systems), *_changed_ends(completed, parsed.app, systems)]

@@ -3,7 +3,7 @@
 from streamapp_core.edits.edit_classes import EditClass, FieldEdit, field_class
 from streamapp_core.edits.spec_differences import Difference, differences
 from streamapp_core.spec.app import StreamApp, StreamAppSpec
-from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.errors import SpecChanged
 
 _SETTINGS = {("systems", "kafka"), ("streams", "recordTime")}
 """Parts of the spec that may be edited in a run, besides those of the job and of Spark: the name between is any."""
@@ -16,11 +16,11 @@ def check_edits(previous: str, app: StreamApp, run_id: str) -> None:
     edits of the graph wait for a new run.
 
     Raises:
-        RuntimeFailure: something else was edited; the message names it.
+        SpecChanged: something else was edited; the message names it.
     """
     refused = edits_of_new_runs(StreamAppSpec.model_validate_json(previous), app.spec)
     if refused:
-        raise RuntimeFailure(
+        raise SpecChanged(
             f"{', '.join(refused)}: the app is not the one that run {run_id} began with, and the run has not ended: "
             "put the YAML back as it was to continue, or start from the beginning with --fresh"
         )

@@ -8,7 +8,6 @@ from streamapp_core.spec.streams import StartFrom, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_streams import by_system, descriptor
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_systems.protocols import Admin, StreamDescriptor
 from streamapp_systems.registry import Systems
 
 Positions = dict[str, dict[int, int]]
@@ -32,7 +31,7 @@ def bounded_end_offsets(plan: Plan, systems: Systems, known: Mapping[str, dict[i
         ends[name] |= found
     for stream, spec in _declared(new):
         time = spec.ending_timestamp
-        named = _named(stream, spec.ending_offsets, "endingOffsets", ends[stream.name], plan, systems)
+        named = _named(stream, spec.ending_offsets, "endingOffsets", ends[stream.name], plan=plan, systems=systems)
         ends[stream.name] |= _no_later({} if time is None else _at(time, stream, plan, systems), ends[stream.name])
         ends[stream.name] |= named
     return ends | {stream.name: known[stream.name] for stream in bounded if stream.name in known}
@@ -68,7 +67,7 @@ def _starts(
     at = {}
     if spec.starting_timestamp is not None:
         at = _no_later(_at(spec.starting_timestamp, stream, plan, systems), last)
-    return at | _named(stream, spec.starting_offsets, "startingOffsets", last, plan, systems)
+    return at | _named(stream, spec.starting_offsets, "startingOffsets", last, plan=plan, systems=systems)
 
 
 def _named(
@@ -76,6 +75,7 @@ def _named(
     offsets: Mapping[str, int],
     field: str,
     ends: Mapping[int, int],
+    *,
     plan: Plan,
     systems: Systems,
 ) -> dict[int, int]:

@@ -15,7 +15,6 @@ from streamapp_runtime.processor.processor_report import (
 from streamapp_runtime.state.checkpoint import add_counts
 from streamapp_runtime.state.store_size import add_sizes
 
-
 Offsets = Mapping[str, Mapping[int, int]]
 
 

@@ -24,6 +24,7 @@ def read_offsets(
     wanted: OffsetSpec,
     name: str,
     isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
+    *,
     lowest: int = 0,
 ) -> Mapping[Ssp, int]:
     """Return one kind of offset of all partitions of these streams; `name` is that kind in messages.

@@ -1,0 +1,1 @@
+"""Replays: an app once more, over a part of what it has read, beside the one that runs."""
