@@ -1,6 +1,9 @@
 """Moments as text: in Kubernetes' objects and for people, always in UTC."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def format_time(moment: datetime) -> str:
@@ -20,5 +23,17 @@ def format_event_time(milliseconds: int) -> str:
 
 def format_milliseconds(milliseconds: int) -> str:
     """Write a moment in milliseconds since 1970 to the millisecond (RFC 3339): `2026-01-02T03:04:05.006Z`."""
-    moment = datetime.fromtimestamp(milliseconds / 1_000, UTC)
+    moment = _EPOCH + milliseconds * _MILLISECOND
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def parse_milliseconds(text: str) -> int:
+    """Read a moment in ISO 8601 with its zone as milliseconds since 1970.
+
+    Raises:
+        ValueError: the text is none, or no calendar has it in UTC.
+    """
+    try:
+        return (datetime.fromisoformat(text) - _EPOCH) // _MILLISECOND
+    except (TypeError, OverflowError) as error:
+        raise ValueError(str(error)) from None

@@ -1,14 +1,29 @@
 """An app that reads a part of its input, from a time to a time or from offsets to offsets, whatever happens then."""
 
+import json
 import time
 from contextlib import closing
 
+from streamapp_core.spec.parse import parse_text
 from streamapp_core.time_formats import format_milliseconds
+from streamapp_runtime.driver.plan_run import plan_new_run
+from streamapp_runtime.driver.read_positions import bounded_end_offsets, start_offsets
+from streamapp_systems.registry import local_systems
 from support import apps
 from support.growth import Growing
 from support.start_from import in_processes
 
 KEYS = range(32)
+
+
+def positions(source: Growing, **fields) -> tuple[dict[int, int], dict[int, int]]:
+    """Return from where to where a new run reads the partitions of its input, which is bounded and has these fields."""
+    document = source.document()
+    document["spec"]["streams"]["in"] |= {"bounded": True} | fields
+    systems = local_systems(source.folder)
+    plan = plan_new_run(parse_text(json.dumps(document)), systems, "r1", "here").plan
+    ends = bounded_end_offsets(plan, systems, {})
+    return start_offsets(plan, systems, {}, ends)["in"], ends["in"]
 
 
 def play_times(source: Growing) -> None:

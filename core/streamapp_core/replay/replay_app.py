@@ -92,8 +92,7 @@ def _check(plan: Plan, replay: Replay) -> None:
     for positions in (replay.start, replay.until):
         for name in positions.offsets:
             if name not in placed:
-                why = "is read as a whole" if name in plan.streams else "is no stream of it"
-                raise ReplayRefusedError(f"{name} {why}: offsets are of {_listed(placed)}, which {app} reads")
+                raise ReplayRefusedError(f"{app} has no stream {name} with offsets; it reads {_listed(placed)}")
         if positions.time is not None and not placed:
             raise ReplayRefusedError(f"{app} reads no stream of Kafka or a log, so nothing it reads has times")
     endless = sorted(name for name, s in inputs.items() if s.shared or s.system_kind.grows)

@@ -2,13 +2,12 @@
 
 import keyword
 import re
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel, to_snake
 
-from streamapp_core.time_formats import format_milliseconds
+from streamapp_core.time_formats import format_milliseconds, parse_milliseconds
 
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(r"([0-9]{1,12})(ms|s|m|h|d)")
@@ -85,8 +84,8 @@ def parse_moment(value: object) -> int:
     if not isinstance(value, str) or re.fullmatch(MOMENT, value) is None:
         raise ValueError(wrong)
     try:
-        milliseconds = round(datetime.fromisoformat(value).timestamp() * 1_000)
-    except (ValueError, OverflowError):
+        milliseconds = parse_milliseconds(value)
+    except ValueError:
         raise ValueError(wrong) from None
     if milliseconds < 0:
         raise ValueError(f"{value!r} is before 1970, and no record has such a time")

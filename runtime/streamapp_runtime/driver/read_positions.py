@@ -10,6 +10,8 @@ from streamapp_runtime.app_streams import by_system, descriptor
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_systems.registry import Systems
 
+_RECORDS, _SECONDS = 10_000, 1.0
+"""How many records are fetched at once, and how long for, to find the first one of a time."""
 Positions = dict[str, dict[int, int]]
 """Offsets by stream and partition."""
 
@@ -107,9 +109,21 @@ def _no_later(offsets: Mapping[int, int], ends: Mapping[int, int]) -> dict[int, 
 
 
 def _at(time: int, stream: PlannedStream, plan: Plan, systems: Systems) -> dict[int, int]:
-    described = descriptor(stream)
-    with closing(systems.open_transactional_admin(stream.system, plan.app.system(stream.system))) as admin:
-        return {ssp.partition: offset for ssp, offset in admin.offsets_for_times([described], time).items()}
+    """Return the offset of the first record of each partition that is not older than a time, or the partition's end."""
+    described, spec = descriptor(stream), plan.app.system(stream.system)
+    with closing(systems.open_transactional_admin(stream.system, spec)) as admin:
+        found, ends = dict(admin.offsets_for_times([described], time)), admin.end_offsets([described])
+    waiting = {ssp for ssp, offset in found.items() if offset < ends.get(ssp, 0)}
+    with closing(systems.open_consumer(stream.system, spec, [described])) as consumer:
+        consumer.assign({ssp: found[ssp] for ssp in waiting}, {ssp: ends[ssp] for ssp in waiting})
+        while waiting:
+            for batch in consumer.poll(waiting, _RECORDS, _SECONDS):
+                times = enumerate(batch.messages.timestamps)
+                first = next((at for at, of_record in times if of_record >= time), None)
+                if first is not None or batch.ended:
+                    found[batch.ssp] = ends[batch.ssp] if first is None else batch.messages[first].offset
+                    waiting.discard(batch.ssp)
+    return {ssp.partition: offset for ssp, offset in found.items()}
 
 
 def _oldest(stream: PlannedStream, plan: Plan, systems: Systems) -> dict[int, int]:

@@ -68,10 +68,10 @@ class TransactionalAdmin(Admin, Protocol):
         ...
 
     def offsets_for_times(self, streams: Sequence[StreamDescriptor], milliseconds: int) -> Mapping[Ssp, int]:
-        """Return, per partition of these streams, the offset of the first record with this time or a later one.
+        """Return, per partition of these streams, an offset below which all records are older than a time.
 
-        The time is the record's own, in milliseconds since 1970; behind the record there may be older ones. Where there
-        is none it is the end.
+        The times are those of records, in milliseconds since 1970. As a broker answers, the record there may be older,
+        too: it counts the ends of transactions. Where there is none it is the end.
         """
         ...
 

@@ -1,30 +1,15 @@
 """Streams that a run reads from and to the times and offsets that its spec names."""
 
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamapp_core.spec.parse import parse_text
-from streamapp_runtime.driver.plan_run import plan_new_run
-from streamapp_runtime.driver.read_positions import bounded_end_offsets, start_offsets
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_systems.registry import local_systems
 from support import read_positions
 from support.growth import Growing
+from support.read_positions import positions
 
 LOG = {"log": {"path": "log.db"}}
-TIME = "2026-01-01T00:00:00Z"
-
-
-def positions(source, **fields):
-    document = source.document()
-    document["spec"]["streams"]["in"] |= {"bounded": True} | fields
-    systems = local_systems(source.folder)
-    plan = plan_new_run(parse_text(json.dumps(document)), systems, "r1", "here").plan
-    ends = bounded_end_offsets(plan, systems, {})
-    return start_offsets(plan, systems, {}, ends)["in"], ends["in"]
 
 
 def test_from_a_time_to_a_time_rows_are_read_once_after_a_stop_and_while_more_come(tmp_path):

@@ -10,7 +10,7 @@ from confluent_kafka.admin import OffsetSpec
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.kafka_client import request_with_retry
-from streamapp_systems.kafka.topic_offsets import read_offsets
+from streamapp_systems.kafka.topic_offsets import NOT_FOUND, read_offsets
 from streamapp_systems.protocols import StreamDescriptor, Unavailable
 
 STREAM = StreamDescriptor(name="s", system="kafka", address="topic", format=StreamFormat.JSON)
@@ -58,3 +58,10 @@ def test_an_answer_is_the_offset():
 
 def test_a_leader_that_gives_no_answer_is_asked_again():
     assert read_offsets(Requests(-1001, 7), [STREAM], OffsetSpec.latest(), "end") == {Ssp("kafka", "s", 0): 7}
+
+
+def test_a_time_behind_all_records_is_an_answer_where_it_is_asked_for():
+    requests, time_ = Requests(-1001, NOT_FOUND), OffsetSpec.for_timestamp(7)
+    assert read_offsets(requests, [STREAM], time_, "time", lowest=NOT_FOUND) == {Ssp("kafka", "s", 0): NOT_FOUND}
+    with pytest.raises(Unavailable):
+        read_offsets(Requests(NOT_FOUND), [STREAM], OffsetSpec.latest(), "end")
