@@ -1,6 +1,12 @@
 """The choices of the command line."""
 
 from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+AppFile = Annotated[Path, typer.Argument(metavar="APP.yaml", help="The StreamApp resource.")]
 
 
 class Output(StrEnum):
@@ -34,7 +40,7 @@ class Host(StrEnum):
 
 
 class ReplayOutputs(StrEnum):
-    """What becomes of the outputs of a replay."""
+    """The outputs of a replay: its own, or those of the live app."""
 
     RENAMED = "renamed"
     LIVE = "live"

@@ -155,7 +155,7 @@ def _fields(which: str, name: str, positions: Positions) -> dict[str, Any]:
 
 
 def _rename(stream: dict[str, Any], planned: PlannedStream, run_id: str) -> None:
-    """Give an output another address; a table of PostgreSQL has a name without dashes."""
+    """Rename an output; a table of PostgreSQL has a name without dashes."""
     address = planned.address.rstrip("/")
     if planned.system_kind is SystemKind.POSTGRESQL:
         stream["name"] = f"{address}_{run_id.replace('-', '_')}"
