@@ -1,6 +1,7 @@
 """`streamapp replay`: an app once more, over a part of what it has read, beside the one that runs."""
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def replay_app(
     text = read_app_text(file)
     parsed = parse_app(file, text)
     document = read_document(text)[0]
-    plan = _plan(parsed, file)
+    plan = _plan(parsed, file, output, write_only=write_only)
     assert isinstance(document, dict)
     try:
         built = build_replay(document, plan, replay)
@@ -61,7 +62,7 @@ def replay_app(
         built = without_refused_times(built, make_plan(alone, ask_counts(alone.app, file)).problems)
     except ReplayRefusedError as refused:
         exit_with_error(f"{plan.app.metadata.name}: {refused}", REFUSED)
-    replayed = _plan(parse_document(built), file)
+    replayed = _plan(parse_document(built), file, output, write_only=write_only)
     if write_only:
         print(write_document(built), end="")
         return 0
@@ -89,12 +90,18 @@ def _positions(option: str, texts: Sequence[str], default: str | None) -> Positi
         exit_with_error(f"{option}: {error}")
 
 
-def _plan(parsed: ParsedApp, file: Path) -> Plan:
-    """Return the plan of an app, or print why it is refused and end the program."""
+def _plan(parsed: ParsedApp, file: Path, output: RunOutput, *, write_only: bool) -> Plan:
+    """Return the plan of an app, or print why it is refused and end the program.
+
+    If the app is all that is to be printed, the reasons go to standard error.
+    """
     result = make_plan(parsed, ask_counts(parsed.app, file), algorithms=installed_algorithm)
     if result.plan is None:
         name = file.stem if parsed.app is None else parsed.app.metadata.name
-        print_problems(new_console(), name, result.problems)
+        if write_only:
+            print_problems(new_console(sys.stderr), name, result.problems)
+        else:
+            new_printer(output, name, quiet=False).refuse(result.problems)
         raise typer.Exit(REFUSED)
     return result.plan
 

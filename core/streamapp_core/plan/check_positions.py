@@ -75,28 +75,26 @@ def _check_latest(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind)
         why = "it is an intermediate stream of another app"
     else:
         return
-    pointer = f"/spec/streams/{name}/startFrom"
     yield Problem(
         path=f"spec.streams.{name}.startFrom",
         code=ProblemCode.NOT_SUPPORTED,
         message=f"`{name}` is read from its beginning (`earliest`): {why}",
-        repair=Repair(
-            text=f"set `spec.streams.{name}.startFrom` to `earliest`",
-            edits=(Edit(op="replace", pointer=pointer, value=StartFrom.EARLIEST.value),),
-        ),
+        repair=_set(name, "startFrom", "replace", StartFrom.EARLIEST.value),
     )
 
 
 def _not_bounded(name: str, field: str) -> Problem:
-    pointer = f"/spec/streams/{name}/bounded"
     return Problem(
         path=f"spec.streams.{name}.{field}",
         code=ProblemCode.NOT_SUPPORTED,
         message=f"`{name}` has no end, so it can't end at {_ENDS[field]}",
-        repair=Repair(
-            text=f"set `spec.streams.{name}.bounded` to `true`", edits=(Edit(op="add", pointer=pointer, value=True),)
-        ),
+        repair=_set(name, "bounded", "add", value=True),
     )
+
+
+def _set(name: str, field: str, op: str, value: str | bool) -> Repair:
+    edit = Edit(op=op, pointer=f"/spec/streams/{name}/{field}", value=value)
+    return Repair(text=f"set `spec.streams.{name}.{field}` to `{str(value).lower()}`", edits=(edit,))
 
 
 def _check_order(name: str, stream: StreamSpec) -> Iterator[Problem]:

@@ -130,6 +130,16 @@ def test_what_can_not_be_replayed_says_why(source, options, why):
     assert why in result.stderr
 
 
+def test_why_an_app_is_refused_is_an_event_or_goes_where_no_app_is_printed(source):
+    hours = write_hours(source)
+    late = ["--from", hours[2], "--to", hours[0]]
+    refused = json.loads(replay(source.folder, *late, "--output", "json").stdout)
+    assert (refused["event"], refused["problems"][0]["path"]) == ("refused", "spec.streams.in.endingTimestamp")
+    printed = replay(source.folder, *late, "--print")
+    assert (printed.exit_code, printed.stdout) == (1, "")
+    assert "nothing of `in` would be read: its end is before its beginning" in printed.stderr
+
+
 def test_files_alone_have_no_times(tmp_path):
     apps.write_stream(tmp_path, "numbers", "k", ["1", "2", "2"])
     (tmp_path / "app.yaml").write_text(json.dumps(apps.counting_document()))

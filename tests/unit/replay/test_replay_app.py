@@ -58,6 +58,18 @@ def test_outputs_have_the_run_id_behind_their_names_and_as_many_partitions():
     assert again.plan.streams["topic"].partitions == 3
 
 
+def test_streams_that_one_alias_declares_are_still_two():
+    made = app()
+    same = {"system": "kafka"}
+    made["spec"]["streams"] |= {"topic": same, "again": same}
+    made["spec"]["operators"].append({"name": "to-again", "from": "by-shop", "sendTo": "again"})
+    counts = {"orders": 4, "topic": 3, "again": 2}
+    replay = Replay(run_id="r2", start=Positions(), until=Positions())
+    streams = build_replay(made, accepted(made, counts), replay)["spec"]["streams"]
+    assert [streams[name]["name"] for name in ("topic", "again")] == ["topic-r2", "again-r2"]
+    assert same == {"system": "kafka"}
+
+
 def test_positions_are_those_of_the_inputs():
     start = Positions(time=0, offsets={"orders": {3: 7, 0: 5}})
     until = Positions(time=1_000, offsets={"orders": {3: 9}})
@@ -72,7 +84,7 @@ def test_positions_are_those_of_the_inputs():
 
 
 def test_what_belongs_to_the_live_app_or_to_others_is_not_written():
-    with pytest.raises(ReplayRefusedError, match="^rows, table: files and tables belong to the app"):
+    with pytest.raises(ReplayRefusedError, match=r"^rows, table: files and tables belong to the app"):
         built(into_live_outputs=True)
 
 
