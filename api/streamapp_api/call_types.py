@@ -138,6 +138,17 @@ class IcebergCatalog(TypedDict):
     """A secret with `username` and `password` for the database."""
 
 
+class Incremental(TypedDict):
+    """The column by which a job of Spark knows which rows are new."""
+
+    column: str
+    """A column whose values grow: rows with larger ones are new."""
+    every: NotRequired[str]
+    """How often a job looks for new rows, after the end of the last one."""
+    delay: NotRequired[str | None]
+    """Of a timestamp: how old a row must be to be read, longer than any transaction that writes rows; default: 5m."""
+
+
 class PartitionMonitor(TypedDict):
     """Whether and how often the partition counts of the inputs are looked at."""
 
@@ -389,6 +400,25 @@ class IcebergSystem(TypedDict):
     keep_snapshots: NotRequired[str | None]
     """How long snapshots of the tables that are written are kept once others have followed them; without it, until
     somebody expires them."""
+
+
+class SparkSystem(TypedDict):
+    """A source that only Spark reads: its rows are staged as files, in generations, and read from there."""
+
+    format: str
+    """Spark's name of the source, as in `spark.read.format`: `jdbc`, `orc`, or a class."""
+    options: NotRequired[Mapping[str, str]]
+    """The source's options, as in `spark.read.options`."""
+    secret_name: NotRequired[str | None]
+    """A secret with `username` and `password`: the source's options `user` and `password`."""
+    path: str
+    """The folder in which rows are staged, for as long as anyone may read them; on a laptop relative to the app's file;
+    or `s3://bucket/folder`."""
+    store: NotRequired[ObjectStore | None]
+    journal: NotRequired[str | None]
+    """The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."""
+    incremental: NotRequired[Incremental | None]
+    """How new rows are found; without it, rows are read once."""
 
 
 class JobSpec(TypedDict):

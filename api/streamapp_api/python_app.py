@@ -92,6 +92,11 @@ class App:
         return self._system(SystemKind.POSTGRESQL, name, fields)
 
     @show_parameters
+    def spark_system(self, name: str, **fields: Unpack[call_types.SparkSystem]) -> System:
+        """Declare what a job of Spark reads, as rows that it stages."""
+        return self._system(SystemKind.SPARK, name, fields)
+
+    @show_parameters
     def stream(self, declared: str, /, *, system: System | str, **fields: Unpack[call_types.StreamSpec]) -> Stream:
         """Declare a stream to read or to write; `name` is its topic or path: by default what it is declared by."""
         self._declared.add("streams", declared, self._declared.fields(StreamSpec, {"system": system, **fields}))

@@ -38,6 +38,8 @@ class FailPoint(StrEnum):
     RUN_FENCE = "run-2"
     RUN_STREAMS = "run-3"
     RUN_FINISH = "run-4"
+    SOURCE_STAGE = "source-1"
+    SOURCE_PUBLISH = "source-2"
 
 
 class Moment(StrEnum):

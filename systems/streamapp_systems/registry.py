@@ -15,6 +15,7 @@ from streamapp_systems.folder import (
     GrowingTable,
     OpenStreams,
     growing_folders,
+    growing_generations,
     growing_tables,
     journals_of,
 )
@@ -279,6 +280,8 @@ class LocalSystems:
         root = self.place(system)
         if system.iceberg is not None:
             return self._open_iceberg(system.iceberg, root, journals_of(root, journals))
+        if system.spark is not None:
+            return growing_generations(root, journals_of(root, journals))
         return (growing_folders if system.delta is None else growing_tables)(root, journals)
 
     def _open_iceberg(

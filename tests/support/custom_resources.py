@@ -65,9 +65,9 @@ MEANINGS = {
     f"self.streams.all(name, name.size() <= 63 && name.matches('{LABEL}'))": lambda spec: labels(spec["streams"]),
     f"self.tables.all(name, name.size() <= 63 && name.matches('{LABEL}'))": lambda spec: labels(spec["tables"]),
     "[has(self.kafka), has(self.log), has(self.file), has(self.folder), has(self.delta), has(self.iceberg), "
-    "has(self.postgresql)]"
+    "has(self.postgresql), has(self.spark)]"
     ".exists_one(given, given)": (
-        lambda system: count(system, "kafka", "log", "file", "folder", "delta", "iceberg", "postgresql") == 1
+        lambda system: count(system, "kafka", "log", "file", "folder", "delta", "iceberg", "postgresql", "spark") == 1
     ),
     f"[{KINDS}].exists_one(given, given)": lambda operator: len(set(operator) - {"name", "from"}) == 1,
     "[has(self.tumbling), has(self.sliding), has(self.session)].exists_one(given, given)": (

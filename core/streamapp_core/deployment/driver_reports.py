@@ -71,7 +71,7 @@ class BrokenClaim(Document):
 
 
 class NoticeReason(OpenEnum):
-    """The subjects of notices: tables without rows that their side inputs hold, inputs that changed, new runs."""
+    """The subjects of notices: tables without rows that their side inputs hold, changed or failing inputs, new runs."""
 
     TABLE_INCOMPLETE = "TableIncomplete"
     SIDE_INPUT_OUTDATED = "SideInputOutdated"
@@ -82,6 +82,8 @@ class NoticeReason(OpenEnum):
     """The run reads the new version."""
     INPUTS_CHANGED = "InputsChanged"
     """A run that has completed was asked for again, and its inputs hold other records than it has read."""
+    SOURCE_NOT_READ = "SourceNotRead"
+    """A job of Spark could not read what a source has got: it is tried again, and its rows come later."""
     NEW_RUN = "NewRun"
     """A new run has begun: what earlier ones have left and is deleted, and what stays."""
     UNKNOWN = "Unknown"

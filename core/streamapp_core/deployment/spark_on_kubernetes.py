@@ -4,17 +4,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from streamapp_core.deployment import kubernetes_names as names
+from streamapp_core.deployment.memory_quantities import mebibytes
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.spark_settings import EventLog, SparkUi
 
 _PORTS = (names.SPARK_PORT, names.BLOCK_MANAGER_PORT, names.CHANNEL_PORT, names.HTTP_PORT)
+_READING_DRIVER = 2_560
+"""MiB of a driver that has a job of Spark beside it."""
 
 
 def find_local_settings(spec: StreamAppSpec) -> Iterator[Problem]:
     """Find the settings that pods can't have.
 
-    These are jars from a repository, a port that is taken, a folder that ends with its pod, claims of no storage class.
+    These are jars from a repository, a port that is taken, a folder that ends with its pod, claims of no storage class,
+    and a driver without memory for the jobs that read sources.
     """
     claim = spec.processors.state.volume_claim
     if claim is not None and claim.storage_class_name is None:
@@ -22,6 +26,13 @@ def find_local_settings(spec: StreamAppSpec) -> Iterator[Problem]:
             "spec.processors.state.volumeClaim",
             "Spark makes claims only of a storage class that is named: set `storageClassName`, to what `kubectl get "
             "storageclass` marks as the default, for example",
+        )
+    source = next((name for name, system in spec.systems.items() if system.spark is not None), None)
+    if source is not None and mebibytes(spec.driver.memory) < _READING_DRIVER:
+        yield _problem(
+            "spec.driver.memory",
+            f"Spark reads system `{source}` in the driver's pod, in a JVM with a heap of 1 GiB: set it to "
+            f"{_READING_DRIVER}Mi or more, not {spec.driver.memory}",
         )
     if spec.spark is None:
         return

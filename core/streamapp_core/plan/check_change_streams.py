@@ -53,7 +53,7 @@ def _no_changes(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind) -
         table = f"`{name}` is a table, whose versions say what changed: `changes` is upsert"
         return None if stream.changes is StreamChanges.UPSERT else table
     if kind.holds_files:
-        return f"`{name}` is a folder, and only tables and records of Kafka and of logs say what was deleted"
+        return f"`{name}` is read from files, and only tables and records of Kafka and of logs say what was deleted"
     if stream.control_messages:
         return f"`{name}` is an intermediate stream of another app, whose rows are read as they are"
     if stream.format not in _FORMATS:

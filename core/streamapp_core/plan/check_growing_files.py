@@ -22,7 +22,7 @@ def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator
             path=f"{path}.system",
             code=ProblemCode.NOT_SUPPORTED,
             message=f"`{name}` is written, and what is in `{stream.system}` is only read: outputs are "
-            "part files of a system `file`, or tables of a system `delta` or `iceberg`",
+            "part files of a system `file`, or tables of a system `delta`, `iceberg` or `postgresql`",
         )
     if stream.bounded:
         yield superfluous_option(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
-from streamapp_core.spec.systems import DeltaSystem, FolderSystem, IcebergSystem, SystemSpec
+from streamapp_core.spec.systems import GrowingSystem, SystemSpec
 from streamapp_core.storage_urls import StorageUrl, parse_storage_url, plain_key
 
 
@@ -21,8 +21,8 @@ def check_stores(graph: Graph) -> Iterator[Problem]:
             yield _problem(
                 f"{place}.path",
                 f"`{system.path}` is in a store of objects, where tables are read and written (systems `delta` and "
-                f"`iceberg`) and folders are read (`folder`), and no system `{system.kind}`: name a folder of a disk "
-                "or volume",
+                f"`iceberg`), folders are read (`folder`) and rows are staged (`spark`), and no system "
+                f"`{system.kind}`: name a folder of a disk or volume",
             )
         else:
             yield from _check_url(graph, name, url, grows, place)
@@ -38,15 +38,13 @@ def _check_folder(name: str, system: SystemSpec, place: str) -> Iterator[Problem
         )
 
 
-def _check_url(
-    graph: Graph, name: str, url: StorageUrl, grows: FolderSystem | DeltaSystem | IcebergSystem, place: str
-) -> Iterator[Problem]:
+def _check_url(graph: Graph, name: str, url: StorageUrl, grows: GrowingSystem, place: str) -> Iterator[Problem]:
     if url.problem is not None:
         yield _problem(f"{place}.path", url.problem)
     streams = {stream: spec for stream, spec in graph.spec.streams.items() if spec.system == name}
     for stream, spec in streams.items():
         address = spec.name or stream
-        if not plain_key(address):
+        if graph.spec.systems[name].spark is None and not plain_key(address):
             yield _problem(
                 f"spec.streams.{stream}.name",
                 f"`{address}` is below `{graph.spec.systems[name].path}`, where paths have no `.`, `..` or empty parts",

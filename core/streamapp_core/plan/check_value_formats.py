@@ -43,7 +43,7 @@ def check_value_formats(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
 def _check_options(name: str, stream: StreamSpec, kind: SystemKind) -> Iterator[Problem]:
     """Find options of another format than the stream's: Arrow where there are control messages, Parquet in tables."""
     form = StreamFormat.ARROW if stream.control_messages else stream.format
-    if kind.holds_tables and form is StreamFormat.JSON:
+    if (kind.holds_tables or kind is SystemKind.SPARK) and form is StreamFormat.JSON:
         form = StreamFormat.PARQUET
     options = {
         StreamFormat.JSON: ("JSON", stream.json_options != JsonOptions()),

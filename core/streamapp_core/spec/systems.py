@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from streamapp_core.spec.base import Duration, Name, SpecModel, Text, between
+from streamapp_core.spec.base import ColumnName, Duration, Name, SpecModel, Text, between
 from streamapp_core.spec.kafka_client_settings import check_setting
 from streamapp_core.storage_urls import StorageUrl, parse_storage_url
 
@@ -20,6 +20,7 @@ class SystemKind(StrEnum):
     DELTA = "delta"
     ICEBERG = "iceberg"
     POSTGRESQL = "postgresql"
+    SPARK = "spark"
 
     @property
     def transactional(self) -> bool:
@@ -29,7 +30,7 @@ class SystemKind(StrEnum):
     @property
     def holds_files(self) -> bool:
         """Whether its streams are rows of files: they have no keys and no times beside their columns."""
-        return self in (SystemKind.FILE, SystemKind.FOLDER) or self.holds_tables
+        return self is SystemKind.FILE or self.grows
 
     @property
     def holds_tables(self) -> bool:
@@ -39,7 +40,7 @@ class SystemKind(StrEnum):
     @property
     def grows(self) -> bool:
         """Whether files come to its streams while they are read: these have no end, and partitions of their own."""
-        return self is SystemKind.FOLDER or self.holds_tables
+        return self in (SystemKind.FOLDER, SystemKind.SPARK) or self.holds_tables
 
     @property
     def replaces_rows(self) -> bool:
@@ -238,6 +239,70 @@ class PostgresqlSystem(SpecModel):
     ] = "streamapp"
 
 
+class Incremental(SpecModel):
+    """The column by which a job of Spark knows which rows are new."""
+
+    column: Annotated[ColumnName, Field(description="A column whose values grow: rows with larger ones are new.")]
+    every: Annotated[
+        Annotated[Duration, between("10s", "7d")],
+        Field(description="How often a job looks for new rows, after the end of the last one."),
+    ] = "5m"  # type: ignore[assignment]
+    delay: Annotated[
+        Annotated[Duration, between("0s", "7d")] | None,
+        Field(
+            description="Of a timestamp: how old a row must be to be read, longer than any transaction that writes "
+            "rows; default: 5m."
+        ),
+    ] = None
+
+
+def _check_option(name: str) -> str:
+    if name.lower() in _LOGIN_OPTIONS:
+        raise ValueError(f"{name}: no login belongs in a spec, which many people read; name its secret (`secretName`)")
+    return name
+
+
+_LOGIN_OPTIONS = ("password", "user")
+_OPTION = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_check_option)]
+
+
+class SparkSystem(SpecModel):
+    """A source that only Spark reads: its rows are staged as files, in generations, and read from there."""
+
+    format: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9._$-]*$",
+            max_length=255,
+            description="Spark's name of the source, as in `spark.read.format`: `jdbc`, `orc`, or a class.",
+        ),
+    ]
+    options: Annotated[
+        dict[_OPTION, Annotated[str, Field(max_length=16_384)]],
+        Field(max_length=100, description="The source's options, as in `spark.read.options`."),
+    ] = {}
+    secret_name: Annotated[
+        Name | None,
+        Field(description="A secret with `username` and `password`: the source's options `user` and `password`."),
+    ] = None
+    path: Annotated[
+        Text,
+        Field(
+            description="The folder in which rows are staged, for as long as anyone may read them; on a laptop "
+            "relative to the app's file; or `s3://bucket/folder`."
+        ),
+    ]
+    store: ObjectStore | None = None
+    journal: JournalFolder = None
+    incremental: Annotated[
+        Incremental | None, Field(description="How new rows are found; without it, rows are read once.")
+    ] = None
+
+
+GrowingSystem = FolderSystem | DeltaSystem | IcebergSystem | SparkSystem
+"""The systems whose streams become more while they are read."""
+
+
 class SystemSpec(SpecModel):
     """One system; relative paths resolve from the folder of the YAML file."""
 
@@ -248,11 +313,14 @@ class SystemSpec(SpecModel):
     delta: DeltaSystem | None = None
     iceberg: IcebergSystem | None = None
     postgresql: PostgresqlSystem | None = None
+    spark: SparkSystem | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         if sum(getattr(self, kind.value) is not None for kind in SystemKind) != 1:
-            raise ValueError("a system is exactly one of kafka, log, file, folder, delta, iceberg and postgresql")
+            raise ValueError(
+                "a system is exactly one of kafka, log, file, folder, delta, iceberg, postgresql and spark"
+            )
         return self
 
     @property
@@ -270,7 +338,7 @@ class SystemSpec(SpecModel):
         """The names of the secrets that the system's clients read."""
         auth = None if self.kafka is None else self.kafka.auth
         catalog = None if self.iceberg is None else self.iceberg.catalog
-        users = (auth, self.schema_registry, self.store, catalog, self.postgresql)
+        users = (auth, self.schema_registry, self.store, catalog, self.postgresql, self.spark)
         return frozenset(user.secret_name for user in users if user is not None and user.secret_name is not None)
 
     @property
@@ -279,9 +347,9 @@ class SystemSpec(SpecModel):
         return None if self.growing is None else self.growing.store
 
     @property
-    def growing(self) -> FolderSystem | DeltaSystem | IcebergSystem | None:
-        """The folder or the tables that become more while the app runs; None of other systems."""
-        return self.folder or self.tables
+    def growing(self) -> GrowingSystem | None:
+        """The folder, tables or staged rows that become more while the app runs; None of other systems."""
+        return self.folder or self.tables or self.spark
 
     @property
     def tables(self) -> DeltaSystem | IcebergSystem | None:

@@ -32,6 +32,7 @@ PATTERN_WORDS = {
     r"^[a-z_][a-z0-9_]*$": "a name of small letters, digits and `_`",
     r"^[^?#]*$": "a folder without `?` and `#`, after which readers of Iceberg see no more of it,",
     r"^[A-Za-z0-9-]+$": "a name such as `eu-central-1`",
+    r"^[A-Za-z0-9][A-Za-z0-9._$-]*$": "a name such as `jdbc`, or of a class,",
     r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$": "a name such as `com.shop.Order`",
     r"^[A-Za-z0-9_][A-Za-z0-9._-]*:[A-Za-z0-9_][A-Za-z0-9._-]*:[A-Za-z]?[0-9][A-Za-z0-9._-]*$": (
         "a package of Maven, `group:artifact:version`,"

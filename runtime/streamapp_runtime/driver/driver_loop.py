@@ -23,6 +23,7 @@ from streamapp_runtime.driver.run_record import RunRecord, Summary
 from streamapp_runtime.driver.run_summary import summarize
 from streamapp_runtime.driver.side_input_changes import TakenEnds
 from streamapp_runtime.driver.side_input_monitor import SideInputMonitor
+from streamapp_runtime.driver.source_jobs import SourceJobs
 from streamapp_runtime.driver.supervisor import Supervisor
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import ClaimBroken
@@ -105,6 +106,7 @@ class DriverLoop:
         self._context = context
         self._clock = context.clock.monotonic
         self._side_inputs = self._monitor_side_inputs()
+        self._sources = SourceJobs(epoch.run.plan, context)
         self._registry = registry
         self._job_models = job_models
         self._listener = listener
@@ -145,10 +147,14 @@ class DriverLoop:
         supervisor = self._supervisor
         if self._stops_at_broken_claims and self._record.broken_claim:
             raise ClaimBroken(self._record.broken_claim)
-        with Maintenance(self._epoch.run.plan, self._context, self._registry.reports, self._owners):
+        maintenance = Maintenance(self._epoch.run.plan, self._context, self._registry.reports, self._owners)
+        with maintenance, self._sources:
+            if not self._await_sources(drain):
+                return None
             supervisor.start()
             while not supervisor.finished:
                 supervisor.step()
+                self._sources.check()
                 draining = drain()
                 if draining:
                     supervisor.drain()
@@ -163,6 +169,16 @@ class DriverLoop:
         final = self._progress(supervisor.reports.values(), draining=False)
         self._check_claims(final)
         return final
+
+    def _await_sources(self, drain: Callable[[], bool]) -> bool:
+        """Wait until sources that fill tables have been read once; return whether they have, before `drain` says so."""
+        while not self._sources.ready:
+            self._sources.check()
+            if drain():
+                return False
+            self._listener.report(self._progress((), draining=False))
+            self._sources.wait(self._epoch.turn_seconds)
+        return True
 
     def _check_claims(self, progress: Progress) -> None:
         """End the run, and every later start of it, where processors together have found a claim broken.
@@ -209,7 +225,9 @@ class DriverLoop:
         run, seconds = self._supervisor.run, self._clock() - self._epoch.started
         latest = {processor: self._registry.latest(processor) for processor in self._fleet.living}
         summary = self._summarize(run.plan, list(reports), seconds)
-        notices = dict.fromkeys((*self._record.notices, *summary.notices, *self._side_inputs.notices))
+        notices = dict.fromkeys(
+            (*self._record.notices, *summary.notices, *self._side_inputs.notices, *self._sources.notices)
+        )
         return Progress(
             run=run,
             record=self._record,

@@ -206,6 +206,17 @@ class ObjectPath:
         with self.bucket.explained(str(self)):
             self.bucket.objects.put(self.key, content)
 
+    def create(self, content: bytes) -> bool:
+        """Write the object if there is none; return whether it has this content now."""
+        from obstore.exceptions import AlreadyExistsError
+
+        try:
+            with self.bucket.explained(str(self)):
+                self.bucket.objects.put(self.key, content, mode="create")
+        except AlreadyExistsError:
+            return self.read_bytes() == content  # a request that was answered too late was made again
+        return True
+
     def write_file(self, made: Path) -> None:
         """Write a file as the object, whole or not at all."""
         with self.bucket.explained(str(self)):

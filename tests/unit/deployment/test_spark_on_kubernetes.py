@@ -66,3 +66,10 @@ def test_claims_have_a_storage_class_that_is_named(storage_class, refused):
     app = parse_document({**APP, "spec": {**APP["spec"], "processors": processors}}).app
     paths = [problem.path for problem in find_local_settings(app.spec)]
     assert paths == ["spec.processors.state.volumeClaim"] * refused
+
+
+@pytest.mark.parametrize(("memory", "paths"), [("1Gi", ["spec.driver.memory"]), ("2560Mi", []), ("3Gi", [])])
+def test_a_driver_beside_which_spark_reads_a_source_needs_memory_for_it(memory, paths):
+    systems = {**APP["spec"]["systems"], "shop": {"spark": {"format": "jdbc", "path": "/staged"}}}
+    app = parse_document({**APP, "spec": {**APP["spec"], "systems": systems, "driver": {"memory": memory}}}).app
+    assert [problem.path for problem in find_local_settings(app.spec)] == paths
