@@ -381,8 +381,8 @@ class TableSpec(TypedDict):
     max_age: NotRequired[str | None]
     """How old a store may be and still be used; null: any age."""
     refresh: NotRequired[str | None]
-    """How often a running app looks whether files of the side inputs have changed, to start again with the new ones;
-    null: they are taken at its next start only."""
+    """How often a running app looks for new versions of side inputs that are files, or are bounded tables or folders,
+    to start again with them; null: they are taken at its next start only."""
 
 
 class IcebergSystem(TypedDict):
@@ -573,7 +573,7 @@ class StreamSpec(TypedDict):
     starting_offsets: NotRequired[Mapping[str, int]]
     """Where a run begins to read these partitions: `{"0": 17}`; the others as without."""
     bounded: NotRequired[bool]
-    """Whether the stream has an end."""
+    """Whether the stream has an end. A table or folder that is a side input is then read as it is at one version."""
     ending_timestamp: NotRequired[str | None]
     """Where a bounded stream ends: before the first record of each partition with this time or a later one; default:
     where it ends when the run begins."""

@@ -191,8 +191,10 @@ def held_back_text(held: WatermarkHolderReport) -> str:
 
 
 def _bootstrap_text(stream: StreamSummary) -> str:
-    """Write how much of a side input other inputs wait for."""
-    return f"bootstrap: {stream.awaited:,} to go" if stream.awaited else "in the table"
+    """Write how much of a side input other inputs wait for, or its version."""
+    if stream.awaited:
+        return f"bootstrap: {stream.awaited:,} to go"
+    return f"version {stream.version}" if stream.version else "in the table"
 
 
 def _refusal(summary: Summary) -> list[str]:

@@ -18,9 +18,9 @@ from streamapp_core.spec.streams import (
     StreamFormat,
     StreamSpec,
 )
-from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_systems.file import FileAdmin, FileStat, take_file_stats
-from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner, WholeVersion
 from streamapp_systems.registry import Systems
 
 FIRST_REQUEST_TIMEOUT = 10.0
@@ -35,6 +35,7 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
         address=stream.address,
         format=stream.format,
         schema=stream.schema,
+        whole=_whole(stream.spec, stream.system_kind, stream.partitions),
         csv=CsvOptions() if stream.spec is None else stream.spec.csv,
         json=JsonOptions() if stream.spec is None else stream.spec.json_options,
         folder_columns=() if stream.spec is None else stream.spec.folder_columns,
@@ -42,6 +43,14 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
         change_key=_change_key(stream.spec, stream.schema),
         time_zone=stream.time_zone,
     )
+
+
+def descriptor_at(stream: PlannedStream, versions: Mapping[str, str]) -> StreamDescriptor:
+    """Describe a planned stream to its system, with the version that is read of it if it is read whole."""
+    described = descriptor(stream)
+    if described.whole is None or stream.name not in versions:
+        return described
+    return replace(described, whole=replace(described.whole, version=versions[stream.name]))
 
 
 def output_descriptor(stream: PlannedStream) -> StreamDescriptor:
@@ -57,7 +66,7 @@ def output_descriptor(stream: PlannedStream) -> StreamDescriptor:
     return replace(described, schema=Schema((*stream.schema.columns, Column(CHANGE_COLUMN, STRING))))
 
 
-def declared_descriptor(name: str, spec: StreamSpec) -> StreamDescriptor:
+def declared_descriptor(name: str, spec: StreamSpec, system: SystemSpec) -> StreamDescriptor:
     """Describe a declared stream to its system, as far as its existence and its offsets are concerned."""
     return StreamDescriptor(
         name=name,
@@ -66,9 +75,15 @@ def declared_descriptor(name: str, spec: StreamSpec) -> StreamDescriptor:
         format=spec.format,
         csv=spec.csv,
         folder_columns=spec.folder_columns,
+        whole=_whole(spec, system.kind, spec.partitions or 1),
         starting_version=spec.starting_version,
         change_key=_change_key(spec, None),
     )
+
+
+def _whole(spec: StreamSpec | None, kind: SystemKind, partitions: int) -> WholeVersion | None:
+    """Return what is read of a stream that would grow if it were not bounded."""
+    return WholeVersion(partitions) if kind.has_versions and spec is not None and spec.bounded else None
 
 
 def _change_key(spec: StreamSpec | None, schema: Schema | None) -> tuple[str, ...]:
@@ -123,7 +138,7 @@ def count_partitions(app: StreamApp, systems: Systems) -> dict[str, int]:
     """
     written = {operator.send_to for operator in app.spec.operators}
     declared = [
-        declared_descriptor(name, spec)
+        declared_descriptor(name, spec, app.spec.systems[spec.system])
         for name, spec in app.spec.streams.items()
         if spec.system in app.spec.systems and _is_asked(app.spec.systems[spec.system], spec, written=name in written)
     ]
@@ -139,7 +154,7 @@ def count_partitions(app: StreamApp, systems: Systems) -> dict[str, int]:
 
 def _is_asked(system: SystemSpec, stream: StreamSpec, *, written: bool) -> bool:
     has_format = system.tables is not None or stream.format in FILE_FORMATS
-    found = system.kind.holds_files and not written and has_format and not _lacks_journal(system)
+    found = system.kind.holds_files and not written and has_format and (stream.bounded or not _lacks_journal(system))
     return system.kind.transactional or found
 
 

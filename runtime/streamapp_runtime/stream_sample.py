@@ -66,7 +66,7 @@ def sample_stream(
         lambda fetched: _records(fetched, decoder),
         ends=ends,
         rows=rows,
-        bounded=not stream.system_kind.grows,
+        bounded=described.whole is not None or not stream.system_kind.grows,
     )
     if stream.system_kind is SystemKind.FILE:
         found = reader.first(dict.fromkeys(asked, 0), offset or 0)

@@ -18,6 +18,7 @@ from streamapp_systems.folder import (
     growing_generations,
     growing_tables,
     journals_of,
+    open_version,
 )
 from streamapp_systems.kafka import (
     Cluster,
@@ -136,6 +137,14 @@ class Systems(Protocol):
         """
         ...
 
+    def latest_version(self, system: SystemSpec, stream: StreamDescriptor) -> str:
+        """Return the version that a table or folder has now (`WholeVersion.version`).
+
+        Raises:
+            StreamSystemError: there is none, or it can't be read.
+        """
+        ...
+
     def open_written_table(self, system: SystemSpec, stream: StreamDescriptor) -> WrittenTable:
         """Open the table of an output, whether it is there or not.
 
@@ -233,7 +242,13 @@ class LocalSystems:
         root = self.place(system)
         if system.iceberg is None:
             return GrowingTable(root, self.folder, table).mismatches()
-        return self._open_iceberg(system.iceberg, root, self.folder)(table).mismatches()
+        return self._open_iceberg(system.iceberg, root, lambda _: self.folder)(table).mismatches()
+
+    def latest_version(self, system: SystemSpec, stream: StreamDescriptor) -> str:
+        """See `Systems.latest_version`."""
+        growing = self._growing(system)
+        assert growing is not None, "other systems have no versions"
+        return open_version(growing, stream).latest_version()
 
     def open_written_table(self, system: SystemSpec, stream: StreamDescriptor) -> WrittenTable:
         """See `Systems.open_written_table`."""
@@ -279,18 +294,18 @@ class LocalSystems:
         journals = None if found.journal is None else self.folder / found.journal
         root = self.place(system)
         if system.iceberg is not None:
-            return self._open_iceberg(system.iceberg, root, journals_of(root, journals))
+            return self._open_iceberg(system.iceberg, root, lambda stream: journals_of(root, journals, stream))
         if system.spark is not None:
-            return growing_generations(root, journals_of(root, journals))
+            return growing_generations(root, journals)
         return (growing_folders if system.delta is None else growing_tables)(root, journals)
 
     def _open_iceberg(
-        self, system: IcebergSystem, root: Place, journals: Path
+        self, system: IcebergSystem, root: Place, journals: Callable[[StreamDescriptor], Path]
     ) -> "Callable[[StreamDescriptor], GrowingIceberg]":
         from streamapp_systems.iceberg import GrowingIceberg, IcebergTable
 
         database = self._database(system, root)
-        return lambda stream: GrowingIceberg(IcebergTable(database, stream.address), root, journals, stream)
+        return lambda stream: GrowingIceberg(IcebergTable(database, stream.address), root, journals(stream), stream)
 
     def _database(self, system: IcebergSystem, root: Place) -> "CatalogDatabase":
         from streamapp_systems.iceberg import catalog_database

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from support import apps, crashes, side_input_files, visits, waiting
+from support import apps, crashes, side_input_files, side_input_tables, visits, waiting
 
 RUNS = int(os.environ.get("STREAMAPP_KILL_RUNS", "4"))
 
@@ -35,11 +35,31 @@ def test_an_app_killed_at_its_first_commit_loses_no_update_of_its_table(tmp_path
     life.check_complete()
 
 
-def die_while_customers_visit(folder, hub, place):
+def die_while_customers_visit(folder, hub, place, names=visits.NAMES):
     """Run an app until it dies at a fail point."""
     process = crashes.start(folder, "--host", "in-process", **{visits.VARIABLE: place})
-    assert waiting.eventually(lambda: hub.visit(*visits.NAMES) or process.poll() is not None)
+    assert waiting.eventually(lambda: hub.visit(*names) or process.poll() is not None)
     crashes.kill_group(process)
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_a_table_that_is_written_anew_between_the_deaths_of_an_app_is_taken_as_a_whole(tmp_path, seed):
+    random = Random(10_000 + seed)
+    kind = side_input_tables.KINDS[seed % 3]
+    table = {"refresh": "50ms", "persistent": seed % 2 == 0}
+    document = side_input_tables.app(kind, table=table, processors=random.choice([1, 2]))
+    hub, customers = side_input_files.Hub(tmp_path, document), side_input_tables.Customers(tmp_path, kind)
+    (tmp_path / "app.yaml").write_text(json.dumps(document))
+    names = side_input_tables.TOGETHER
+    hub.visit(*names)
+    for version in range(1, 4):
+        customers.write(dict.fromkeys(names, f"v{version}"))
+        customers.forget()
+        die_while_customers_visit(tmp_path, hub, f"{random.choice(visits.BETWEEN)}:{random.randint(1, 6)}", names)
+    apps.run_until(tmp_path, document, lambda: hub.visit(*names, n=9) or "v3" in {city for _, city in hub.cities(9)})
+    (messages,) = (found for found in hub.messages("out").values() if found)
+    found = [json.loads(message.value)["city"] for message in messages]
+    assert found == sorted(found), "a task went back to an older version"
 
 
 @pytest.mark.parametrize("seed", range((RUNS + 1) // 2))

@@ -83,6 +83,10 @@ class DirectSystems:
         """See `Systems.column_mismatches`."""
         return self._local.column_mismatches(system, table)
 
+    def latest_version(self, system: SystemSpec, stream: StreamDescriptor) -> str:
+        """See `Systems.latest_version`."""
+        return self._local.latest_version(system, stream)
+
     def open_written_table(self, system: SystemSpec, stream: StreamDescriptor) -> WrittenTable:
         """See `Systems.open_written_table`."""
         return self._local.open_written_table(system, stream)

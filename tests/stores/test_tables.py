@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from random import Random
 from threading import Barrier
 
@@ -13,11 +14,11 @@ from hypothesis import strategies as st
 
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.delta import DeltaTableFolder
-from streamapp_systems.folder import FolderConsumer, growing_tables
+from streamapp_systems.folder import FolderAdmin, FolderConsumer, growing_tables
 from streamapp_systems.folder.file_journal import FileJournal
 from streamapp_systems.folder.growing_table import GrowingTable
 from streamapp_systems.objects import check_conditional_writes, object_store
-from streamapp_systems.protocols import StreamSystemError, Unavailable
+from streamapp_systems.protocols import StreamSystemError, Unavailable, VersionGone, WholeVersion
 from support.delta_outputs import create, delta_table_in, found, opened, options_of, table_in
 from support.faulty_server import FaultyServer
 from support.growing_tables import PLAIN, admin, append, grow_and_read, keys, read, ssp, stream
@@ -281,3 +282,23 @@ def test_a_store_that_is_away_is_waited_for(server, bucket, tmp_path, monkeypatc
     finally:
         server.start()
     assert keys(bucket, journals=tmp_path) == [1]
+
+
+def test_a_version_is_read_whole_without_a_journal_until_it_is_gone(bucket):
+    append(bucket, [1, 2, 3])
+    streams = growing_tables(bucket, None)
+    latest = streams(replace(PLAIN, whole=WholeVersion(1))).latest_version()
+    first = replace(PLAIN, whole=WholeVersion(1, latest))
+    ends = FolderAdmin(streams).end_offsets([first])
+    append(bucket, [4])
+    assert FolderAdmin(streams).end_offsets([first]) == ends == {ssp(0): 3}
+    with closing(FolderConsumer(streams, [first])) as consumer:
+        consumer.assign({ssp(0): 0}, ends)
+        batches = []
+        while not any(batch.ended for batch in batches):
+            batches += consumer.poll([ssp(0)], 2, 0.0)
+    assert sorted(row["k"] for batch in batches for row in batch.rows.to_pylist()) == [1, 2, 3]
+    delta_table_in(bucket).delete()
+    delta_table_in(bucket).vacuum(0, dry_run=False, enforce_retention_duration=False)
+    with pytest.raises(VersionGone, match="vacuumed"):
+        FolderAdmin(streams).end_offsets([first])

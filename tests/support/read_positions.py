@@ -22,7 +22,7 @@ def positions(source: Growing, **fields) -> tuple[dict[int, int], dict[int, int]
     document["spec"]["streams"]["in"] |= {"bounded": True} | fields
     systems = local_systems(source.folder)
     plan = plan_new_run(parse_text(json.dumps(document)), systems, "r1", "here").plan
-    ends = bounded_end_offsets(plan, systems, {})
+    ends = bounded_end_offsets(plan, systems, {}, {})
     return start_offsets(plan, systems, {}, ends)["in"], ends["in"]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.message_schemas import superfluous_option
 from streamapp_core.problems import Problem, ProblemCode
-from streamapp_core.spec.streams import StartFrom, StreamFormat, StreamSpec
+from streamapp_core.spec.streams import StartFrom, StreamChanges, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 
 _NAME_IN_CATALOG = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+")
@@ -25,17 +25,33 @@ def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator
             "part files of a system `file`, or tables of a system `delta`, `iceberg` or `postgresql`",
         )
     if stream.bounded:
-        yield superfluous_option(
-            name,
-            ("bounded",),
-            f"`{name}` has no end, since new files may come; a system `file` reads the files that there are at the "
-            "start",
-        )
+        yield from _check_whole(graph, name, stream)
     if stream.partitioned:
         yield superfluous_option(
             name,
             ("partitioned",),
             f"`{name}` gets new files, so rows of a key are in several: put a `partitionBy` behind",
+        )
+
+
+def _check_whole(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
+    """Find what can't be read as it is at one version."""
+    versions = graph.spec.systems[stream.system].kind.has_versions
+    if not versions or name in graph.readers or name not in graph.side_inputs:
+        yield superfluous_option(
+            name,
+            ("bounded",),
+            f"`{name}` has no end, since new files may come: only side inputs that are tables or folders are read as "
+            "they are at one version; a system `file` reads the files that there are at the start",
+        )
+        return
+    if stream.changes is not StreamChanges.APPEND:
+        yield superfluous_option(
+            name, ("changes",), f"`{name}` is bounded: of each version all rows are read, and changes follow versions"
+        )
+    if stream.starting_version is not None:
+        yield superfluous_option(
+            name, ("startingVersion",), f"`{name}` is bounded: the version that is read is the latest one"
         )
 
 

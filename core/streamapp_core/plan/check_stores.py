@@ -49,7 +49,7 @@ def _check_url(graph: Graph, name: str, url: StorageUrl, grows: GrowingSystem, p
                 f"spec.streams.{stream}.name",
                 f"`{address}` is below `{graph.spec.systems[name].path}`, where paths have no `.`, `..` or empty parts",
             )
-    read = next((stream for stream in streams if stream not in graph.senders), None)
+    read = next((stream for stream, spec in streams.items() if stream not in graph.senders and not spec.bounded), None)
     if grows.journal is None and read is not None:
         yield _problem(
             f"{place}.journal",

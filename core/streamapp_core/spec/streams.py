@@ -283,7 +283,13 @@ class StreamSpec(SpecModel):
     starting_offsets: Annotated[
         Offsets, Field(description='Where a run begins to read these partitions: `{"0": 17}`; the others as without.')
     ] = {}
-    bounded: Annotated[bool, Field(description="Whether the stream has an end.")] = False
+    bounded: Annotated[
+        bool,
+        Field(
+            description="Whether the stream has an end. A table or folder that is a side input is then read as it is "
+            "at one version."
+        ),
+    ] = False
     ending_timestamp: Annotated[
         Moment | None,
         Field(

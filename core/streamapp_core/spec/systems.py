@@ -43,6 +43,11 @@ class SystemKind(StrEnum):
         return self in (SystemKind.FOLDER, SystemKind.SPARK) or self.holds_tables
 
     @property
+    def has_versions(self) -> bool:
+        """Whether a stream can be read as it is at one version, instead of being followed as it grows."""
+        return self is SystemKind.FOLDER or self.holds_tables
+
+    @property
     def replaces_rows(self) -> bool:
         """Whether staged rows may take the place of those published before, so that each key's come in their order."""
         return self is SystemKind.POSTGRESQL

@@ -48,8 +48,8 @@ class TableSpec(SpecModel):
     refresh: Annotated[
         Duration | None,
         Field(
-            description="How often a running app looks whether files of the side inputs have changed, to start again "
-            "with the new ones; null: they are taken at its next start only."
+            description="How often a running app looks for new versions of side inputs that are files, or are bounded "
+            "tables or folders, to start again with them; null: they are taken at its next start only."
         ),
     ] = None
 

@@ -13,7 +13,7 @@ from streamapp_runtime.driver.run_record import RunRecord, Summary
 from streamapp_runtime.errors import SpecChanged
 from streamapp_runtime.processor.processor_report import RunNotice
 from streamapp_systems.file import FileStat, take_file_stats
-from streamapp_systems.protocols import StreamSystemError
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 from streamapp_systems.registry import Systems
 
 
@@ -31,7 +31,11 @@ def summarize_completed(text: str, completed: RunRecord, summary: Summary, syste
         raise SpecChanged(
             f"run {completed.run_id} has completed, and the app has changed since: --fresh runs it as it is now"
         )
-    changes = [*_changed_files(completed, parsed.app, systems), *_changed_ends(completed, parsed.app, systems)]
+    changes = [
+        change
+        for changed in (_changed_files, _changed_versions, _changed_ends)
+        for change in changed(completed, parsed.app, systems)
+    ]
     if not changes:
         return summary
     message = (
@@ -45,21 +49,38 @@ def summarize_completed(text: str, completed: RunRecord, summary: Summary, syste
 def _changed_files(completed: RunRecord, app: StreamApp, systems: Systems) -> Iterator[str]:
     side_inputs = {name: side_input.files for name, side_input in completed.side_inputs.items()}
     for name, read in {**completed.file_stats, **side_inputs}.items():
-        system = app.spec.systems[app.spec.streams[name].system].file
-        assert system is not None
+        system = app.system(app.spec.streams[name].system)
+        if system.file is None:
+            continue
         found: tuple[FileStat, ...] = ()
         with suppress(StreamSystemError):
-            found = take_file_stats(systems.folder / system.path, declared_descriptor(name, app.spec.streams[name]))
+            found = take_file_stats(systems.folder / system.file.path, _descriptor(app, name))
         before, after = ({file.name: (file.size, file.modified) for file in files} for files in (read, found))
         changed = sorted(name for name in {**before, **after} if before.get(name) != after.get(name))
         if changed:
             yield f"{name} ({', '.join(changed)})"
 
 
+def _changed_versions(completed: RunRecord, app: StreamApp, systems: Systems) -> Iterator[str]:
+    """Compare the versions of tables and folders that were read as a whole."""
+    for name, read in completed.side_inputs.items():
+        described = _descriptor(app, name)
+        if described.whole is not None:
+            with suppress(StreamSystemError):
+                found = systems.latest_version(app.system(described.system), described)
+                if found != read.version:
+                    yield f"{name} (version {found}, it was {read.version})"
+
+
+def _descriptor(app: StreamApp, name: str) -> StreamDescriptor:
+    spec = app.spec.streams[name]
+    return declared_descriptor(name, spec, app.system(spec.system))
+
+
 def _changed_ends(completed: RunRecord, app: StreamApp, systems: Systems) -> Iterator[str]:
     """Compare the ends of logs and topics; a file's end follows from the file."""
     asked = [name for name in completed.ends if app.spec.systems[app.spec.streams[name].system].kind.transactional]
-    for system, streams in by_system(declared_descriptor(name, app.spec.streams[name]) for name in asked).items():
+    for system, streams in by_system(_descriptor(app, name) for name in asked).items():
         found: dict[str, dict[int, int]] = {}
         with suppress(StreamSystemError):
             admin = systems.open_admin(system, app.system(system), timeout=FIRST_REQUEST_TIMEOUT)

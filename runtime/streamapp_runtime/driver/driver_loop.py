@@ -243,10 +243,9 @@ class DriverLoop:
 
     def _summarize(self, plan: Plan, reports: list[ProcessorReport], seconds: float) -> Summary:
         """Merge reports, unless they are those of the last turn."""
-        starts, ends = self._record.starts, self._record.ends
-        merged = plan, starts, ends, reports
+        merged = plan, self._record, reports
         if self._merged is None or merged != self._merged[0]:
-            self._merged = merged, summarize(plan, starts, ends, reports, seconds)
+            self._merged = merged, summarize(plan, self._record, reports, seconds)
         return msgspec.structs.replace(self._merged[1], seconds=seconds)
 
     def _config(self, run: PlannedRun, incarnation: Incarnation) -> ProcessorConfig:

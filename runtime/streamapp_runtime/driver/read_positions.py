@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from types import MappingProxyType
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.streams import StartFrom, StreamSpec
 from streamapp_core.spec.systems import SystemKind
-from streamapp_runtime.app_streams import by_system, descriptor
+from streamapp_runtime.app_streams import by_system, descriptor, descriptor_at
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_systems.registry import Systems
 
@@ -16,12 +17,16 @@ Positions = dict[str, dict[int, int]]
 """Offsets by stream and partition."""
 
 
-def bounded_end_offsets(plan: Plan, systems: Systems, known: Mapping[str, dict[int, int]]) -> Positions:
+def bounded_end_offsets(
+    plan: Plan, systems: Systems, known: Mapping[str, dict[int, int]], versions: Mapping[str, str]
+) -> Positions:
     """Return the end offsets of the bounded streams that are read, by stream and partition: now, if not `known`.
 
-    A stream that does not exist yet, since the app creates it, is empty.
+    Those of tables and folders that are read whole are the ends of `versions`. A stream that does not exist yet, since
+    the app creates it, is empty.
 
     Raises:
+        VersionGone: one of these versions is there no more.
         RuntimeFailure: a partition has no such end as the spec says.
         StreamSystemError: a system can't be asked.
     """
@@ -29,7 +34,7 @@ def bounded_end_offsets(plan: Plan, systems: Systems, known: Mapping[str, dict[i
     bounded = [stream for stream in plan.streams.values() if stream.role in roles and _bounded(stream)]
     new = [stream for stream in bounded if stream.name not in known]
     ends: Positions = {stream.name: dict.fromkeys(range(stream.partitions), 0) for stream in new}
-    for name, found in _ends(new, plan, systems).items():
+    for name, found in _ends(new, plan, systems, versions).items():
         ends[name] |= found
     for stream, spec in _declared(new):
         time = spec.ending_timestamp
@@ -131,9 +136,11 @@ def _oldest(stream: PlannedStream, plan: Plan, systems: Systems) -> dict[int, in
         return {ssp.partition: offset for ssp, offset in admin.start_offsets([descriptor(stream)]).items()}
 
 
-def _ends(asked: Iterable[PlannedStream], plan: Plan, systems: Systems) -> Positions:
+def _ends(
+    asked: Iterable[PlannedStream], plan: Plan, systems: Systems, versions: Mapping[str, str] = MappingProxyType({})
+) -> Positions:
     ends: Positions = {}
-    for system, streams in by_system(map(descriptor, asked)).items():
+    for system, streams in by_system(descriptor_at(stream, versions) for stream in asked).items():
         with closing(systems.open_admin(system, plan.app.system(system))) as admin:
             for ssp, end in admin.end_offsets(streams).items():
                 ends.setdefault(ssp.stream, {})[ssp.partition] = end

@@ -7,7 +7,7 @@ import msgspec
 from streamapp_core.metadata_store import ABSENT, MetadataStore, VersionConflict, Versioned
 from streamapp_runtime.errors import RuntimeFailure, Superseded
 from streamapp_runtime.processor.processor_report import BrokenClaimReport, RunNotice, WatermarkHolderReport
-from streamapp_runtime.side_input_files import SideInputFiles
+from streamapp_runtime.side_input_versions import SideInputVersion
 from streamapp_runtime.state.store_size import StoreSize
 from streamapp_systems.coordinator_stream import DriverRecord
 from streamapp_systems.file import FileStat
@@ -18,8 +18,8 @@ _KEY = "run"
 class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The rows read of one stream, and their total (None: nobody knows it).
 
-    Other inputs wait for `awaited` more offsets of a side input. `held_back` says what holds the watermark back; None:
-    nothing, all has ended or is idle.
+    Other inputs wait for `awaited` more offsets of a side input; `version` is what is read of one that is a bounded
+    table or folder. `held_back` says what holds the watermark back; None: nothing, all has ended or is idle.
     """
 
     name: str
@@ -30,6 +30,7 @@ class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
     total: int | None
     watermark: int | None
     awaited: int = 0
+    version: str = ""
     held_back: WatermarkHolderReport | None = None
 
 
@@ -94,7 +95,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     starts: dict[str, dict[int, int]] = {}
     files: dict[str, list[str]]
     file_stats: dict[str, tuple[FileStat, ...]] = {}
-    side_inputs: dict[str, SideInputFiles] = {}
+    side_inputs: dict[str, SideInputVersion] = {}
     notices: tuple[RunNotice, ...] = ()
     made: dict[str, list[str]]
     outdated: dict[str, list[str]]

@@ -1,10 +1,10 @@
 """The summary of an app, merged from the reports of all its processors."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from streamapp_core.plan.plan import Plan
-from streamapp_runtime.driver.run_record import StateSummary, StreamSummary, Summary
+from streamapp_core.plan.plan import Plan, PlannedStream
+from streamapp_runtime.driver.run_record import RunRecord, StateSummary, StreamSummary, Summary
 from streamapp_runtime.driver.split_keys import find_split_keys
 from streamapp_runtime.processor.processor_report import (
     BrokenClaimReport,
@@ -15,15 +15,11 @@ from streamapp_runtime.processor.processor_report import (
 from streamapp_runtime.state.checkpoint import add_counts
 from streamapp_runtime.state.store_size import add_sizes
 
-Offsets = Mapping[str, Mapping[int, int]]
 
-
-def summarize(
-    plan: Plan, starts: Offsets, ends: Offsets, reports: Iterable[ProcessorReport], seconds: float
-) -> Summary:
+def summarize(plan: Plan, record: RunRecord, reports: Iterable[ProcessorReport], seconds: float) -> Summary:
     """Merge reports: a partition that several processors read (a broadcast one) counts once.
 
-    The run reads its streams from the `starts` on, and bounded ones to the `ends`.
+    The run reads its streams from its starts on, and bounded ones to its ends.
     """
     reports = list(reports)
     read = [stream for stream in plan.streams.values() if stream.role != "output" and stream.consumers]
@@ -31,10 +27,11 @@ def summarize(
     for report in reports:
         written.update(report.written)
     totals = {
-        name: sum(max(0, end - starts.get(name, {}).get(partition, 0)) for partition, end in partitions.items())
-        for name, partitions in ends.items()
+        name: sum(max(0, end - record.starts.get(name, {}).get(partition, 0)) for partition, end in partitions.items())
+        for name, partitions in record.ends.items()
     }
-    streams = tuple(_stream(s.name, s.role, s.partitions, totals.get(s.name), reports) for s in read)
+    versions = {name: taken.version for name, taken in record.side_inputs.items() if not taken.files}
+    streams = tuple(_stream(s, totals.get(s.name), versions.get(s.name, ""), reports) for s in read)
     return Summary(
         streams=streams,
         written=dict(written),
@@ -100,13 +97,8 @@ def _broken_claims(plan: Plan, reports: list[ProcessorReport]) -> dict[str, Brok
     return found
 
 
-def _stream(
-    name: str,
-    role: str,
-    count: int,
-    total: int | None,
-    reports: list[ProcessorReport],
-) -> StreamSummary:
+def _stream(stream: PlannedStream, total: int | None, version: str, reports: list[ProcessorReport]) -> StreamSummary:
+    name = stream.name
     partitions: dict[int, PartitionReport] = {}
     awaited: dict[int, int] = {}
     for report in reports:
@@ -118,13 +110,14 @@ def _stream(
     known = [watermark for watermark in watermarks if watermark is not None]
     return StreamSummary(
         name=name,
-        role=role,
-        partitions=count,
+        role=stream.role,
+        partitions=stream.partitions,
         ended=sum(partition.ended for partition in partitions.values()),
         read=sum(partition.rows for partition in partitions.values()),
         total=total,
         watermark=min(known) if known and len(known) == len(watermarks) else None,
         awaited=sum(awaited.values()),
+        version=version,
         held_back=min(
             (report.held_back[name] for report in reports if name in report.held_back),
             key=lambda held: (event_time(held.watermark), held.since),

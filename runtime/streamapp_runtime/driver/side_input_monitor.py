@@ -1,4 +1,4 @@
-"""The monitor of side inputs: looks at an interval whether their files have changed since the run has read them."""
+"""The monitor of side inputs: looks at an interval whether they have changed since the run has read them."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -8,14 +8,15 @@ from streamapp_core.plan.plan import Plan
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.side_input_changes import (
     TakenEnds,
-    changed_files,
     check_side_input_counts,
+    describe_change,
     take_bounded_ends,
+    unsettled,
 )
 from streamapp_runtime.errors import FAILURES, RuntimeFailure
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.processor.processor_report import RunNotice
-from streamapp_runtime.side_input_files import SideInputFiles, take_side_input_files
+from streamapp_runtime.side_input_versions import SideInputVersion, SideInputVersions, take_side_input_versions
 
 _SECOND = 1_000
 _URGENT_SECONDS = 1.0
@@ -24,7 +25,7 @@ _URGENCY_SECONDS = 30.0
 
 
 class SideInputMonitor:
-    """Compares the files of side inputs with the versions that a run reads, in a thread of its own.
+    """Compares side inputs with the versions of them that a run reads, in a thread of its own.
 
     A new version is due if a table that it fills has `refresh`, or if a processor can't read the previous one any more:
     all processors must then start again with it. Others are reported only, and taken at the run's next start.
@@ -40,9 +41,9 @@ class SideInputMonitor:
         self._last_look = now
         self._urgent_until = now
         self._looking: Future[TakenEnds | None] | None = None
-        self._seen: Mapping[str, SideInputFiles] = record.side_inputs
+        self._seen: SideInputVersions = record.side_inputs
         self.notices: tuple[RunNotice, ...] = ()
-        """The side inputs whose files are not those that the run reads."""
+        """The side inputs whose versions are not those that the run reads."""
 
     def poll(self, now: float, *, urgent: bool) -> TakenEnds | None:
         """Look at the files if it is time, and return the new versions that are due, once; never waits.
@@ -69,14 +70,15 @@ class SideInputMonitor:
         return looked.result()
 
     def _look(self, *, urgent: bool) -> TakenEnds | None:
-        """Return new versions that are due: whole, as far as anyone can know, are those that two looks have found."""
+        """Return new versions that are due: whole, as far as anyone can know, are files that two looks have found."""
         read, seen = self._record.side_inputs, self._seen
         try:
-            found = take_side_input_files(self._plan, self._context.systems, seen)
+            found = take_side_input_versions(self._plan, self._context.systems, seen)
             self._seen = found
             changed = {name for name in found if found[name].version != read[name].version}
             self.notices = tuple(self._describe(name, found[name]) for name in sorted(changed))
-            if _versions(found) != _versions(seen) or not (changed if urgent else changed & self._refreshes.keys()):
+            due = changed if urgent else changed & self._refreshes.keys()
+            if unsettled(self._plan, found) != unsettled(self._plan, seen) or not due:
                 return None
             taken = take_bounded_ends(self._plan, self._context.systems, self._record.ends, read)
         except FAILURES as error:
@@ -91,14 +93,14 @@ class SideInputMonitor:
             return None
         return taken
 
-    def _describe(self, name: str, found: SideInputFiles) -> RunNotice:
-        files = ", ".join(changed_files(self._record.side_inputs[name], found))
+    def _describe(self, name: str, found: SideInputVersion) -> RunNotice:
+        change = describe_change(self._record.side_inputs[name], found)
         if name in self._refreshes:
-            message = f"side input {name}: {files} changed; all processors start again with the new version"
+            message = f"side input {name}: {change}; all processors start again with the new version"
             return RunNotice(reason=NoticeReason.SIDE_INPUT_CHANGED, message=message)
         tables = sorted(table.name for table in self._plan.tables.values() if name in table.spec.side_inputs)
         message = (
-            f"side input {name}: {files} changed; the run keeps the version that it has read until its next start "
+            f"side input {name}: {change}; the run keeps the version that it has read until its next start "
             f"(tables.{tables[0]}.refresh takes new versions while it runs)"
         )
         return RunNotice(reason=NoticeReason.SIDE_INPUT_OUTDATED, message=message)
@@ -109,11 +111,7 @@ def _not_taken(error: Exception) -> RunNotice:
     return RunNotice(reason=NoticeReason.SIDE_INPUT_OUTDATED, message=message)
 
 
-def _versions(side_inputs: Mapping[str, SideInputFiles]) -> dict[str, str]:
-    return {name: files.version for name, files in side_inputs.items()}
-
-
-def _refreshes(plan: Plan, side_inputs: Mapping[str, SideInputFiles]) -> dict[str, int]:
+def _refreshes(plan: Plan, side_inputs: SideInputVersions) -> dict[str, int]:
     """Return, by side input, how often it is looked at to be refreshed: the shortest interval of its tables."""
     found: dict[str, int] = {}
     for table in plan.tables.values():
@@ -123,7 +121,7 @@ def _refreshes(plan: Plan, side_inputs: Mapping[str, SideInputFiles]) -> dict[st
     return found
 
 
-def _interval(plan: Plan, side_inputs: Mapping[str, SideInputFiles], refreshes: Mapping[str, int]) -> float | None:
+def _interval(plan: Plan, side_inputs: SideInputVersions, refreshes: Mapping[str, int]) -> float | None:
     """Return the seconds between two looks; None if nobody looks."""
     monitor = plan.app.spec.job.partition_monitor
     intervals = [*refreshes.values(), *([monitor.interval] if monitor.enabled else [])]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -15,7 +16,14 @@ from streamapp_core.spec.streams import StreamChanges
 from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_core.storage_urls import parse_storage_url
-from streamapp_runtime.app_streams import by_system, changelog_stream, dead_letter_stream, descriptor, output_descriptor
+from streamapp_runtime.app_streams import (
+    by_system,
+    changelog_stream,
+    dead_letter_stream,
+    descriptor,
+    descriptor_at,
+    output_descriptor,
+)
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
 from streamapp_runtime.registered_schemas import RegistrySchemas, output_headers
@@ -46,9 +54,12 @@ from streamapp_systems.registry import Systems
 class Connections:
     """The systems of an app, opened for one processor; `handles` closes what was opened, the last first."""
 
-    def __init__(self, plan: Plan, systems: Systems, handles: ExitStack) -> None:
-        """Open nothing yet."""
+    def __init__(
+        self, plan: Plan, systems: Systems, handles: ExitStack, versions: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Open nothing yet; `versions` are those of the streams that are read whole."""
         self._plan = plan
+        self._versions = versions
         self._systems = systems
         self._handles = handles
         self._admins: dict[str, TransactionalAdmin] = {}
@@ -67,12 +78,13 @@ class Connections:
         Batches are split at the offsets in `later_starts`.
 
         Raises:
+            VersionGone: a version is there no more.
             StreamSystemError: a system can't be asked, or what is to be read next was deleted.
         """
         self._check_later_starts(starts, later_starts)
         streams = [self._plan.streams[name] for name in sorted({ssp.stream for ssp in starts})]
         consumers: dict[str, Consumer] = {}
-        for system, descriptors in by_system(map(descriptor, streams)).items():
+        for system, descriptors in by_system(map(self._read, streams)).items():
             consumer = self._systems.open_consumer(system, self._plan.app.system(system), descriptors)
             self._handles.callback(consumer.close)
             here = {ssp: start for ssp, start in sorted(starts.items()) if ssp.system == system}
@@ -104,12 +116,15 @@ class Connections:
         starts: dict[Ssp, int] = {}
         present: dict[Ssp, int] = {}
         streams = sorted({ssp.stream for ssp in ssps})
-        for system, descriptors in by_system(descriptor(self._plan.streams[name]) for name in streams).items():
+        for system, descriptors in by_system(self._read(self._plan.streams[name]) for name in streams).items():
             with closing(self._systems.open_admin(system, self._plan.app.system(system))) as admin:
                 starts |= admin.start_offsets(descriptors)
                 present |= admin.end_offsets([stream for stream in descriptors if stream.name not in ends])
         bounds = {ssp: ends[ssp.stream][ssp.partition] for ssp in ssps if ssp.stream in ends}
         return {ssp: Extent(oldest=starts.get(ssp, 0), end=bounds.get(ssp, present.get(ssp, 0))) for ssp in ssps}
+
+    def _read(self, stream: PlannedStream) -> StreamDescriptor:
+        return descriptor_at(stream, self._versions)
 
     def _check_later_starts(self, starts: Mapping[Ssp, int], later_starts: Mapping[Ssp, Collection[int]]) -> None:
         """Check what a consumer can't know that begins for one task with the oldest record: that the others miss none.

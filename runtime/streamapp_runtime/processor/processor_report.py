@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from streamapp_core.deployment.driver_reports import NoticeReason
-from streamapp_runtime.side_input_files import SideInputFiles
+from streamapp_runtime.side_input_versions import SideInputVersion
 from streamapp_runtime.state.store_size import StoreSize
 
 
@@ -40,7 +40,7 @@ class ProcessorConfig(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     state_folder: str
     starts: dict[str, dict[int, int]] = {}
-    side_inputs: dict[str, SideInputFiles] = {}
+    side_inputs: dict[str, SideInputVersion] = {}
 
 
 class PartitionReport(msgspec.Struct, frozen=True, kw_only=True):

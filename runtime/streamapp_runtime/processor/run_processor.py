@@ -32,12 +32,12 @@ from streamapp_runtime.processor.processor import Processor
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.processor_report_builder import ProcessorReportBuilder
 from streamapp_runtime.processor.restore_reporter import RestoreReporter
-from streamapp_runtime.processor.side_input_guard import GuardedFile, SideInputGuard
+from streamapp_runtime.processor.side_input_guard import GuardedFile, SideInputGuard, explained_versions
 from streamapp_runtime.processor.silence_monitor import SilenceMonitor
 from streamapp_runtime.processor.state_opener import StateOpener, publish_staged_parts
 from streamapp_runtime.processor.task_assembly import AssembledTasks, assemble_tasks, idle_timeouts
 from streamapp_runtime.run_coordinator import Coordinator
-from streamapp_runtime.side_input_files import side_input_paths
+from streamapp_runtime.side_input_versions import has_files, side_input_paths
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.tables.table_opener import TableOpener
 from streamapp_runtime.tasks.task_context import ProcessorContext, Writers
@@ -84,7 +84,8 @@ class _ProcessorStart:
         self._scalar_functions = load_scalar_functions(self._plan, self._folder)
         self._extractors = load_extractors(self._plan, self._folder)
         self._tasks = {name: task for name, task in self._model.tasks.items() if task.processor == self._me.processor}
-        self._connections = Connections(self._plan, context.systems, handles)
+        versions = {name: side_input.version for name, side_input in config.side_inputs.items()}
+        self._connections = Connections(self._plan, context.systems, handles, versions)
         self._restoring = RestoreReporter(self._me, link)
 
     def processor(self) -> Processor:
@@ -241,7 +242,12 @@ class _ProcessorStart:
 
     def _guarded(self, starts: Mapping[Ssp, int], assembled: AssembledTasks, claims: ClaimChecker) -> InputSource:
         """Guard the files of side inputs that are read; those that are in their tables already may be gone."""
-        ends, versions = self._config.ends, self._config.side_inputs
+        ends = self._config.ends
+        versions = {
+            name: side_input
+            for name, side_input in self._config.side_inputs.items()
+            if has_files(self._plan.streams[name])
+        }
         read = {ssp for ssp, start in starts.items() if ssp.stream in versions}
         read = {ssp for ssp in read if starts[ssp] < ends[ssp.stream][ssp.partition]}
         paths = side_input_paths(self._plan, self._execution.systems, {ssp.stream for ssp in read})
@@ -250,7 +256,9 @@ class _ProcessorStart:
             ssp: GuardedFile(path=paths.get(ssp, self._folder / version.name), version=version)
             for ssp, version in expected.items()
         }
-        return SideInputGuard(self._connections.inputs(starts, ends, claims, assembled.later_starts), files)
+        with explained_versions():
+            inputs = self._connections.inputs(starts, ends, claims, assembled.later_starts)
+        return SideInputGuard(inputs, files)
 
 
 def plan_processor(config: ProcessorConfig) -> Plan:

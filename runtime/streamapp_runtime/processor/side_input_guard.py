@@ -1,6 +1,7 @@
-"""The guard of side inputs from files: rows of a file that has changed since its version was taken reach no table."""
+"""The guard of side inputs that have versions: rows of what has changed since a version was taken reach no table."""
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from streamapp_runtime.errors import SideInputChanged
 from streamapp_runtime.processor.decoding_input_source import InputSource
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_systems.file import FileVersion, take_file_version
-from streamapp_systems.protocols import StreamSystemError
+from streamapp_systems.protocols import StreamSystemError, VersionGone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +37,13 @@ class SideInputGuard:
         """See `InputSource.poll`.
 
         Raises:
-            SideInputChanged: a file has changed.
+            SideInputChanged: a file has changed, or the version of a table or folder is gone.
         """
         try:
-            for batch in self._inputs.poll(ssps, max_rows, timeout):
-                self._check(batch.ssp)
-                yield batch
+            with explained_versions():
+                for batch in self._inputs.poll(ssps, max_rows, timeout):
+                    self._check(batch.ssp)
+                    yield batch
         except StreamSystemError:
             for ssp in ssps:
                 self._check(ssp)
@@ -51,6 +53,19 @@ class SideInputGuard:
         file = self._files.get(ssp)
         if file is not None and not file.version.is_current(file.path):
             raise _changed(ssp, file.path)
+
+
+@contextmanager
+def explained_versions() -> Iterator[None]:
+    """Have the run take a later version where one that is to be read is gone.
+
+    Raises:
+        SideInputChanged: for every `VersionGone`.
+    """
+    try:
+        yield
+    except VersionGone as gone:
+        raise SideInputChanged(f"{gone}. All processors start again with the version that is there now") from gone
 
 
 def _seen_here(ssp: Ssp, file: GuardedFile) -> FileVersion:

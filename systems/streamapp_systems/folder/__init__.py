@@ -3,7 +3,7 @@
 from streamapp_systems.folder.admin import FolderAdmin
 from streamapp_systems.folder.consumer import FolderConsumer
 from streamapp_systems.folder.generations import Generation, Generations, StagedFile
-from streamapp_systems.folder.growing_files import OpenStreams
+from streamapp_systems.folder.growing_files import OpenStreams, open_version
 from streamapp_systems.folder.growing_folder import GrowingFolder, growing_folders, journals_of
 from streamapp_systems.folder.growing_generations import growing_generations
 from streamapp_systems.folder.growing_table import GrowingTable, growing_tables
@@ -21,4 +21,5 @@ __all__ = [
     "growing_generations",
     "growing_tables",
     "journals_of",
+    "open_version",
 ]

@@ -1,16 +1,19 @@
-"""Metadata of streams whose files become more."""
+"""Metadata of streams whose files become more, or are read as they are at one version."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.folder.file_journal import FileJournal, has_journal, make_journal
-from streamapp_systems.folder.growing_files import GrowingFiles, OpenStreams
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+from streamapp_systems.folder.growing_files import GrowingFiles, OpenStreams, open_version, resolve_version
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, WholeVersion
 
 
 class FolderAdmin:
-    """The journals of streams: a stream exists once it has one, though it may have no files yet."""
+    """The journals of streams: a stream exists once it has one, though it may have no files yet.
+
+    One that is read whole has none: all that is known of it is the version that its descriptor names.
+    """
 
     def __init__(self, open_stream: OpenStreams) -> None:
         self._open_stream = open_stream
@@ -24,8 +27,9 @@ class FolderAdmin:
         counts = {}
         for stream in map(self._open_stream, streams):
             stream.check_place()
-            journal = _find_journal(stream)
-            if journal is not None:
+            if (whole := stream.descriptor.whole) is not None:
+                counts[stream.descriptor.name] = whole.partitions
+            elif (journal := _find_journal(stream)) is not None:
                 with closing(journal):
                     counts[stream.descriptor.name] = journal.partitions
         return counts
@@ -35,6 +39,8 @@ class FolderAdmin:
         for descriptor, count in counts.items():
             stream = self._open_stream(descriptor)
             stream.check_place()
+            if descriptor.whole is not None:
+                continue
             make_journal(stream.journal_path, count, stream.layout)
             with closing(open_journal(stream)) as journal:
                 if journal.partitions != count:
@@ -45,7 +51,7 @@ class FolderAdmin:
 
     def start_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Return, per partition, the offset after the files at its beginning that are gone."""
-        starts = {}
+        starts = {ssp: 0 for stream, whole in _read_whole(streams) for ssp in _partitions(stream, whole)}
         for stream, journal in self._journals(streams):
             for partition in range(journal.partitions):
                 files = journal.files(partition)
@@ -56,8 +62,17 @@ class FolderAdmin:
         return starts
 
     def end_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
-        """Return ends, as `Admin.end_offsets` says; complete files that nobody has seen yet are counted first."""
+        """Return ends, as `Admin.end_offsets` says; complete files that nobody has seen yet are counted first.
+
+        Raises:
+            VersionGone: the version of a stream that is read whole is not there any more.
+        """
         ends = {}
+        for descriptor, whole in _read_whole(streams):
+            versioned = open_version(self._open_stream, descriptor)
+            files = versioned.version_files(resolve_version(versioned, whole), range(whole.partitions))
+            for ssp in _partitions(descriptor, whole):
+                ends[ssp] = sum(file.records for file in files.get(ssp.partition, ()))
         for stream, journal in self._journals(streams):
             stream.look(journal, range(journal.partitions), lambda: False)
             for partition, end in journal.ends(range(journal.partitions)).items():
@@ -65,19 +80,30 @@ class FolderAdmin:
         return ends
 
     def identities(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, str]:
-        """Return the identities of journals, as `Admin.identities` says; that of a missing one is empty."""
-        found = {stream.name: "" for stream in streams}
+        """Return the identities of journals, as `Admin.identities` says; that of a missing one is empty.
+
+        What is read whole has none: any version may follow another one.
+        """
+        found = {stream.name: "" for stream in streams if stream.whole is None}
         return found | {stream.descriptor.name: journal.identity for stream, journal in self._journals(streams)}
 
     def close(self) -> None:
         """Nothing is held open."""
 
     def _journals(self, streams: Sequence[StreamDescriptor]) -> Iterator[tuple[GrowingFiles, FileJournal]]:
-        for stream in map(self._open_stream, streams):
+        for stream in map(self._open_stream, (stream for stream in streams if stream.whole is None)):
             journal = _find_journal(stream)
             if journal is not None:
                 with closing(journal):
                     yield stream, journal
+
+
+def _read_whole(streams: Iterable[StreamDescriptor]) -> Iterator[tuple[StreamDescriptor, WholeVersion]]:
+    return ((stream, stream.whole) for stream in streams if stream.whole is not None)
+
+
+def _partitions(stream: StreamDescriptor, whole: WholeVersion) -> list[Ssp]:
+    return [Ssp(stream.system, stream.name, partition) for partition in range(whole.partitions)]
 
 
 def _find_journal(stream: GrowingFiles) -> FileJournal | None:

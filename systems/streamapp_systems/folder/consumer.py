@@ -1,10 +1,13 @@
-"""Reads streams whose files become more, and looks for new files in a thread of its own."""
+"""Reads streams whose files become more, and looks for new files in a thread of its own; and versions, as a whole."""
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import accumulate
+
+import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.arrow_types import arrow_schema
@@ -12,19 +15,17 @@ from streamapp_systems.fair_order import FairOrder, share
 from streamapp_systems.folder.admin import open_journal
 from streamapp_systems.folder.changed_files import CHANGE_FIELD
 from streamapp_systems.folder.file_chain import FileChain
-from streamapp_systems.folder.growing_files import OpenStreams
+from streamapp_systems.folder.file_journal import FileJournal, JournalFile, SeenFile
+from streamapp_systems.folder.growing_files import GrowingFiles, OpenStreams, open_version, resolve_version
 from streamapp_systems.folder.look_thread import LookThread
-from streamapp_systems.protocols import FetchedBatch, StreamDescriptor, StreamSystemError
-
-if TYPE_CHECKING:
-    from streamapp_systems.folder.file_journal import FileJournal
+from streamapp_systems.protocols import FetchedBatch, StreamDescriptor, StreamSystemError, WholeVersion
 
 MAXIMUM_OPEN_FILES = 32
 """Files of one consumer that are read side by side; each costs a few megabytes. Others wait for one to end."""
 
 
 class FolderConsumer:
-    """Reads partitions as rows, and waits for new files. Used by one thread.
+    """Reads partitions as rows, and waits for new files; those that are read whole end. Used by one thread.
 
     A bad record loses nothing else: the poll that raises it returns no batches.
     """
@@ -41,6 +42,8 @@ class FolderConsumer:
         self._clock = clock
         self._journals: list[FileJournal] = []
         self._chains: dict[Ssp, FileChain] = {}
+        self._ends: dict[Ssp, int] = {}
+        """The ends of what is read whole."""
         self._unread: set[Ssp] = set()
         """The partitions that may have rows to read: all others wait for the next look."""
         self._order = FairOrder(())
@@ -51,16 +54,24 @@ class FolderConsumer:
         """Read these partitions, as `Consumer.assign` says.
 
         Raises:
+            VersionGone: a version of which there is more to read is gone.
             StreamSystemError: a stream has no schema or no journal, or not this partition, or ends before its start.
         """
-        if ends:
-            raise StreamSystemError(f"{min(ends)}: a folder that grows has no end")
+        endless = next((ssp for ssp in ends if self._streams[ssp.stream].whole is None), None)
+        if endless is not None:
+            raise StreamSystemError(f"{endless}: a folder that grows has no end")
+        self._ends = dict(ends)
         assigned: dict[str, dict[int, int]] = {}
         for ssp, start in starts.items():
             assigned.setdefault(ssp.stream, {})[ssp.partition] = start
-        looked = {name: (self._open_stream(self._streams[name]), frozenset(assigned[name])) for name in assigned}
+        looked: dict[str, tuple[GrowingFiles, frozenset[int]]] = {}
         for name, positions in assigned.items():
-            self._assign_stream(self._streams[name], positions)
+            stream = self._streams[name]
+            if stream.whole is not None:
+                self._assign_version(stream, stream.whole, positions)
+            else:
+                looked[name] = (self._open_stream(stream), frozenset(positions))
+                self._assign_stream(stream, positions)
         self._order = FairOrder(self._chains)
         self._unread = set(self._chains)
         self._looks = LookThread(looked, clock=self._clock)
@@ -76,7 +87,7 @@ class FolderConsumer:
             self._notice()
             fetched = self._fetch(ssps, max_rows)
             left = deadline - self._clock()
-            if fetched or left <= 0 or not ssps:
+            if fetched or left <= 0 or self._ends.keys() >= set(ssps):
                 return fetched
             self._looks.wait(left)
 
@@ -107,10 +118,7 @@ class FolderConsumer:
         return self._chains[ssp].offset < self._looks.end(ssp.stream, ssp.partition)
 
     def _assign_stream(self, stream: StreamDescriptor, positions: Mapping[int, int]) -> None:
-        if stream.schema is None:
-            raise StreamSystemError(f"stream {stream.name}: rows of files are read by a schema; the stream needs one")
-        files = self._open_stream(stream)
-        schema = arrow_schema(stream.schema)
+        schema, files = _row_schema(stream), self._open_stream(stream)
         journal = open_journal(files)
         self._journals.append(journal)
         ends = journal.ends(positions)
@@ -130,6 +138,22 @@ class FolderConsumer:
                 path=files.path,
                 file_format=partial(files.format, journal),
                 schema=schema.append(CHANGE_FIELD) if stream.change_key else schema,
+            )
+
+    def _assign_version(self, stream: StreamDescriptor, whole: WholeVersion, positions: Mapping[int, int]) -> None:
+        schema, files = _row_schema(stream), open_version(self._open_stream, stream)
+        unread = [p for p, start in positions.items() if start < self._ends[Ssp(stream.system, stream.name, p)]]
+        listed = files.version_files(resolve_version(files, whole), unread) if unread else {}
+        for partition, offset in positions.items():
+            ssp = Ssp(stream.system, stream.name, partition)
+            self._chains[ssp] = FileChain(
+                ssp,
+                offset=offset,
+                find=partial(_find, _with_ends(listed.get(partition, ()))),
+                path=files.path,
+                file_format=partial(files.format, None),
+                schema=schema,
+                version=whole.version,
             )
 
     def _notice(self) -> None:
@@ -158,12 +182,32 @@ class FolderConsumer:
                     raise
                 self._failure = failure
                 break
-            if batch.rows is None:
+            if ssp in self._ends and batch.next_offset >= self._ends[ssp]:
+                batch = replace(batch, ended=True)
+            if batch.rows is None or batch.ended:
                 self._unread.discard(ssp)
+            if batch.rows is None and not batch.ended:
                 continue
             left -= batch.next_offset - batch.offset
             fetched.append(batch)
         return fetched
+
+
+def _row_schema(stream: StreamDescriptor) -> pa.Schema:
+    if stream.schema is None:
+        raise StreamSystemError(f"stream {stream.name}: rows of files are read by a schema; the stream needs one")
+    return arrow_schema(stream.schema)
+
+
+def _with_ends(files: Sequence[SeenFile]) -> list[JournalFile]:
+    ends = accumulate(file.records for file in files)
+    return [JournalFile(file=file, end=end) for file, end in zip(files, ends, strict=True)]
+
+
+def _find(files: Sequence[JournalFile], offset: int) -> JournalFile | None:
+    """Return the file that has the record of an offset, as `FileJournal.find` does."""
+    number = bisect_right(files, offset, key=lambda file: file.end)
+    return files[number] if number < len(files) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 The format is that of PROTOCOL.md of Delta Lake. Tables whose readers need more than is understood here are refused.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +16,12 @@ import pyarrow.parquet as pq
 
 from streamapp_systems.file.parquet_format import opened_parquet
 from streamapp_systems.objects import ObjectPath, Place
-from streamapp_systems.protocols import StreamSystemError
+from streamapp_systems.protocols import StreamSystemError, VersionGone
 
 LOG = "_delta_log"
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet")
+_VERSION = re.compile(r"\d{20}")
 _LATEST_READER = 3
 _FEATURES = frozenset({"columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "vacuumProtocolCheck"})
 """The features of readers that are understood, or found where they are used: mapped columns and deleted rows."""
@@ -116,6 +118,25 @@ class DeltaLog:
             self._latest = max(self._commits(self._names()), default=-1)
         return self._latest
 
+    def latest_with_files(self) -> int:
+        """Return the number of the latest version whose files or columns are not those of the one before.
+
+        It is the latest one where the log does not go back so far.
+
+        Raises:
+            StreamSystemError: there is no table, or its log can't be read.
+        """
+        latest = version = self.latest_version()
+        while version > 0:
+            try:
+                commit = self.commit(version)
+            except VersionGone:
+                return latest
+            if commit.files or commit.gone or commit.metadata:
+                break
+            version -= 1
+        return version
+
     def latest_commit(self) -> CommitStat | None:
         """Return what the latest commit looks like; None if it has just gone.
 
@@ -142,14 +163,15 @@ class DeltaLog:
         """Read a version.
 
         Raises:
-            StreamSystemError: its commit is gone or can't be read, or its readers need what is not understood here.
+            VersionGone: its commit is gone.
+            StreamSystemError: it can't be read, or its readers need what is not understood here.
         """
         path = self._path_of(version)
         try:
             lines = path.read_bytes().splitlines()
             actions = [json.loads(line) for line in lines if line.strip()]
         except FileNotFoundError:
-            raise StreamSystemError(
+            raise VersionGone(
                 f"table {self._table}: version {version} is gone from its log, which keeps versions for "
                 "`delta.logRetentionDuration`: its rows can't be told from others any more. Remove the journal, and "
                 "begin a new run, which reads the table as it is now"
@@ -158,13 +180,31 @@ class DeltaLog:
             raise StreamSystemError(f"table {self._table}: {path} can't be read: {error}") from error
         return self._commit(version, actions)
 
-    def snapshot(self) -> Snapshot:
-        """Read the latest version of the table as a whole.
+    def fingerprint(self, version: int) -> str:
+        """Return what tells the commit of a version from those of other tables.
 
         Raises:
+            VersionGone: it is gone.
+            StreamSystemError: it can't be read.
+        """
+        path = self._path_of(version)
+        try:
+            return hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+        except FileNotFoundError:
+            raise VersionGone(f"table {self._table}: there is no {path}") from None
+        except OSError as error:
+            raise StreamSystemError(f"table {self._table}: {path} can't be read: {error}") from error
+
+    def snapshot(self, version: int | None = None) -> Snapshot:
+        """Read a version of the table as a whole, by default the latest one.
+
+        Raises:
+            VersionGone: a commit that it follows from is gone.
             StreamSystemError: there is none, or it can't be read.
         """
         names = self._names()
+        if version is not None:
+            names = [name for name in names if (found := _VERSION.match(name)) and int(found[0]) <= version]
         checkpoint, parts = self._latest_checkpoint(names)
         commits = [version for version in self._commits(names) if version > checkpoint]
         metadata: TableMetadata | None = None

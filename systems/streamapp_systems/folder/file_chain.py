@@ -9,7 +9,7 @@ from streamapp_systems.file.file_chunks import FileFormat
 from streamapp_systems.file.file_cursor import FileCursor, PartitionFile
 from streamapp_systems.folder.file_journal import JournalFile, SeenFile
 from streamapp_systems.objects import ObjectPath, Place
-from streamapp_systems.protocols import BadRecord, FetchedBatch, StreamSystemError
+from streamapp_systems.protocols import BadRecord, FetchedBatch, StreamSystemError, VersionGone
 
 _MAXIMUM_BYTES = 16 << 20
 _PUT_BACK = "Put the old file back with its modification time, and add rows in new files; or: "
@@ -30,13 +30,16 @@ class FileChain:
         path: Callable[[str], Place],
         file_format: Callable[[SeenFile], FileFormat],
         schema: pa.Schema,
+        version: str | None = None,
     ) -> None:
+        """Begin at an offset. `version` is that of all files where these are no journal's."""
         self.ssp = ssp
         self.offset = offset
         self._find = find
         self._path = path
         self._format = file_format
         self._schema = schema
+        self._version = version
         self._cursor: FileCursor | None = None
         self._file: JournalFile | None = None
         self._opened: Place | None = None
@@ -53,6 +56,7 @@ class FileChain:
 
         Raises:
             BadRecord: the next record can't be read; the one after it is next.
+            VersionGone: a file of a version is gone, or has changed.
             StreamSystemError: a file is gone, has changed since it was seen, or can't be read.
         """
         if self._failure is not None:
@@ -129,6 +133,8 @@ class FileChain:
         try:
             found = path.stat()
         except OSError as error:
+            if self._version is not None and isinstance(error, FileNotFoundError):
+                raise VersionGone(f"{self.ssp}: {path}, a file of version {self._version}, is gone") from error
             advice = "Put it back with its modification time, or begin a new run"
             if seen.modified is None:
                 advice = (
@@ -139,6 +145,8 @@ class FileChain:
                 f"{advice}"
             ) from error
         if found.st_size != seen.size or seen.modified not in (None, found.st_mtime_ns):
+            if self._version is not None:
+                raise VersionGone(f"{self.ssp}: {path}, a file of version {self._version}, has changed")
             raise StreamSystemError(
                 f"{self.ssp}, offset {self.offset}: {path} has changed since it was first seen, when it had "
                 f"{seen.size} bytes (now {found.st_size}): its rows would be others than those that were counted. "

@@ -1,9 +1,11 @@
 """The files of a folder or a store that become more: which of them are complete, and in which partitions they are."""
 
+import hashlib
 import json
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -13,13 +15,13 @@ import pyarrow as pa
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.file.compressed_files import COMPRESSIONS
 from streamapp_systems.file.file_chunks import FileFormat
-from streamapp_systems.file.file_versions import relative_name
+from streamapp_systems.file.file_versions import FileStat, relative_name
 from streamapp_systems.file.partition_files import file_format, partition_files
 from streamapp_systems.file.stored_files import is_pattern, stored_files
 from streamapp_systems.folder.file_journal import FileJournal, SeenFile
 from streamapp_systems.folder.growing_files import OpenStreams
 from streamapp_systems.objects import ObjectChanged, ObjectPath, Place
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, VersionGone, WholeVersion
 
 JOURNALS = "_streamapp"
 """The folder of the journals, in that of the system."""
@@ -138,11 +140,30 @@ class GrowingFolder:
         journal.append(found)
         return frozenset(incomplete)
 
+    def latest_version(self) -> str:
+        """See `VersionedFiles.latest_version`: it depends on the names, sizes and times of the files."""
+        return _version_of(self._listed().values())
+
+    def version_files(self, whole: WholeVersion, partitions: Collection[int]) -> Mapping[int, list[SeenFile]]:
+        """See `VersionedFiles.version_files`."""
+        listed = self._listed()
+        if _version_of(listed.values()) != whole.version:
+            raise self._changed()
+        found: dict[int, list[SeenFile]] = {}
+        for name, stat in listed.items():
+            partition = file_partition(name, whole.partitions)
+            if partition in partitions:
+                file = self._counted(name, self.path(name))
+                if file is None or (file.size, file.modified) != (stat.size, stat.modified):
+                    raise self._changed()
+                found.setdefault(partition, []).append(file)
+        return found
+
     def path(self, name: str) -> Place:
         """See `GrowingFiles.path`."""
         return self._root / name
 
-    def format(self, journal: FileJournal, seen: SeenFile) -> FileFormat:  # noqa: ARG002 - all files have one
+    def format(self, journal: FileJournal | None, seen: SeenFile) -> FileFormat:  # noqa: ARG002 - all files have one
         """See `GrowingFiles.format`."""
         return file_format(self.descriptor)
 
@@ -157,6 +178,19 @@ class GrowingFolder:
             files = partition_files(root, self.descriptor, compressed=True)
             named += ((relative_name(root, path), path) for path in files)
         return ((name, path) for name, path in named if not name.endswith(_UNFINISHED))
+
+    def _listed(self) -> dict[str, FileStat]:
+        """Return the files as they are now from outside, in their order."""
+        found = {}
+        for name, path in self._files():
+            with suppress(FileNotFoundError):
+                stat = path.stat()
+                found[name] = FileStat(name=name, size=stat.st_size, modified=stat.st_mtime_ns)
+        return found
+
+    def _changed(self) -> VersionGone:
+        stream = self.descriptor
+        return VersionGone(f"stream {stream.name}: files at {self._root / stream.address} have come, gone or changed")
 
     def _check_unchanged(self, name: str, path: Place) -> None:
         """Check that a file of the journal, perhaps one that was read long ago, has got no other rows."""
@@ -191,12 +225,24 @@ class GrowingFolder:
         """Return a file with its number of records; None if it is not complete, or is gone."""
         try:
             before = path.stat()
-            if isinstance(path, Path) and not self._rests(name, before.st_size, before.st_mtime_ns):
-                return None
+        except FileNotFoundError:
+            self._waiting.pop(name, None)
+            return None
+        if isinstance(path, Path) and not self._rests(name, before.st_size, before.st_mtime_ns):
+            return None
+        counted = self._counted(name, path)
+        if counted is None or (counted.size, counted.modified) != (before.st_size, before.st_mtime_ns):
+            return None
+        self._waiting.pop(name, None)
+        return counted
+
+    def _counted(self, name: str, path: Place) -> SeenFile | None:
+        """Return a file with its number of records; None if it is gone, or changes meanwhile."""
+        try:
+            before = path.stat()
             records = file_format(self.descriptor).count(path)
             after = path.stat()
         except (FileNotFoundError, ObjectChanged):
-            self._waiting.pop(name, None)
             return None
         except (OSError, ValueError, pa.ArrowException) as error:
             raise StreamSystemError(
@@ -206,7 +252,6 @@ class GrowingFolder:
             ) from error
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
             return None
-        self._waiting.pop(name, None)
         return SeenFile(name=name, size=before.st_size, modified=before.st_mtime_ns, records=records)
 
     def _rests(self, name: str, size: int, modified: int) -> bool:
@@ -220,17 +265,12 @@ class GrowingFolder:
 
 
 def growing_folders(root: Place, journals: Path | None) -> OpenStreams:
-    """Return what opens the streams of a folder; `journals` is the folder of their journals, if not below it.
-
-    Raises:
-        StreamSystemError: the folder is in a store of objects, and there is none.
-    """
-    folder = journals_of(root, journals)
-    return lambda descriptor: GrowingFolder(root, folder, descriptor)
+    """Return what opens the streams of a folder; `journals` is the folder of their journals, if not below it."""
+    return lambda descriptor: GrowingFolder(root, journals_of(root, journals, descriptor), descriptor)
 
 
-def journals_of(root: Place, journals: Path | None) -> Path:
-    """Return the folder of the journals of what is below a folder.
+def journals_of(root: Place, journals: Path | None, descriptor: StreamDescriptor) -> Path:
+    """Return the folder of the journals of what is below a folder; a stream that is read whole makes none there.
 
     Raises:
         StreamSystemError: none is given, and the folder is in a store of objects, where files can't be locked.
@@ -239,7 +279,14 @@ def journals_of(root: Place, journals: Path | None) -> Path:
         return journals
     if isinstance(root, Path):
         return root / JOURNALS
+    if descriptor.whole is not None:
+        return Path(JOURNALS)
     raise StreamSystemError(f"{root} has no place for a journal: name a folder of a disk or volume as `journal`")
+
+
+def _version_of(files: Iterable[FileStat]) -> str:
+    listed = json.dumps([(file.name, file.size, file.modified) for file in files])
+    return hashlib.sha256(listed.encode()).hexdigest()[:16]
 
 
 def file_partition(name: str, partitions: int) -> int:

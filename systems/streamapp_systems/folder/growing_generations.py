@@ -9,6 +9,7 @@ from streamapp_systems.file.parquet_format import ParquetFormat
 from streamapp_systems.folder.file_journal import FileJournal, Progress, SeenFile
 from streamapp_systems.folder.generations import Generation, Generations, stream_folder
 from streamapp_systems.folder.growing_files import OpenStreams
+from streamapp_systems.folder.growing_folder import journals_of
 from streamapp_systems.folder.version_journal import version_journal, version_layout
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
@@ -60,7 +61,7 @@ class GrowingGenerations:
         """See `GrowingFiles.path`."""
         return self._generations.folder / name
 
-    def format(self, journal: FileJournal, seen: SeenFile) -> FileFormat:  # noqa: ARG002 - all files have one
+    def format(self, journal: FileJournal | None, seen: SeenFile) -> FileFormat:  # noqa: ARG002 - all files have one
         """See `GrowingFiles.format`."""
         return ParquetFormat()
 
@@ -90,6 +91,6 @@ def _seen(generation: Generation) -> dict[int, list[SeenFile]]:
     return found
 
 
-def growing_generations(root: Place, journals: Path) -> OpenStreams:
-    """Return what opens the staged streams of a system; `journals` is the folder of their journals."""
-    return lambda descriptor: GrowingGenerations(root, journals, descriptor)
+def growing_generations(root: Place, journals: Path | None) -> OpenStreams:
+    """Return what opens the staged streams; `journals` is the folder of their journals, if not below the root."""
+    return lambda descriptor: GrowingGenerations(root, journals_of(root, journals, descriptor), descriptor)

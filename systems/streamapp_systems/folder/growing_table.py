@@ -1,7 +1,7 @@
 """The files of a Delta table in the order of its versions: those that are added, or those with its changes."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from streamapp_systems.folder.growing_files import OpenStreams
 from streamapp_systems.folder.growing_folder import file_partition, journals_of
 from streamapp_systems.folder.version_journal import refuse_changes, version_journal, version_layout
 from streamapp_systems.objects import Place
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, VersionGone, WholeVersion
 
 _COUNTED_AT_ONCE = 16
 """Files whose records are counted side by side: in a store of objects each takes a while, and hardly any work."""
@@ -71,13 +71,35 @@ class GrowingTable:
                 return frozenset(partitions)
         return frozenset()
 
+    def latest_version(self) -> str:
+        """See `VersionedFiles.latest_version`: its number, and what tells it from that of a table made again."""
+        version = self._log.latest_with_files()
+        if version < 0:
+            raise StreamSystemError(f"stream {self.descriptor.name}: the log of table {self._table} has no version")
+        return f"{version}-{self._log.fingerprint(version)}"
+
+    def version_files(self, whole: WholeVersion, partitions: Collection[int]) -> Mapping[int, list[SeenFile]]:
+        """See `VersionedFiles.version_files`."""
+        number, _, fingerprint = whole.version.partition("-")
+        try:
+            same = self._log.fingerprint(int(number)) == fingerprint
+            snapshot = self._log.snapshot(int(number)) if same else None
+        except VersionGone as gone:
+            raise self._gone(number, str(gone)) from gone
+        if snapshot is None:
+            raise self._gone(number, "the table was made again")
+        self._log.check_whole(snapshot.files)
+        self._check_columns(snapshot.metadata, snapshot.version)
+        files = [file for file in snapshot.files if file_partition(file.path, whole.partitions) in partitions]
+        return self._by_partition(files, whole.partitions)
+
     def path(self, name: str) -> Place:
         """See `GrowingFiles.path`."""
         return self._table / (parse_change_file(name).path if self.descriptor.change_key else name)
 
-    def format(self, journal: FileJournal, seen: SeenFile) -> FileFormat:
+    def format(self, journal: FileJournal | None, seen: SeenFile) -> FileFormat:
         """See `GrowingFiles.format`."""
-        return self._changes.format(journal, seen) if self.descriptor.change_key else _rows(seen)
+        return _rows(seen) if journal is None or not self.descriptor.change_key else self._changes.format(journal, seen)
 
     def mismatches(self) -> list[str]:
         """Return why the stream's columns can't be read of the table as it is now, each reason with what to do.
@@ -123,22 +145,27 @@ class GrowingTable:
 
     def _seen(self, journal: FileJournal, commit: Commit) -> Mapping[int, list[SeenFile]]:
         """Return the files of a version that are read, by partition; changes are in one, so that they have an order."""
+        if not self.descriptor.change_key:
+            return self._by_partition(commit.added, journal.partitions)
+        changes = tuple(_changes_of(commit))
+        counted = self._counted([file for _, file in changes])
+        named = zip(changes, counted, strict=True)
+        found = [replace(seen, name=ChangeFile(commit.version, rows, seen.name).name) for (rows, _), seen in named]
+        return {0: found} if found else {}
+
+    def _by_partition(self, files: Sequence[DataFile], partitions: int) -> dict[int, list[SeenFile]]:
         found: dict[int, list[SeenFile]] = {}
+        for seen in self._counted(files):
+            found.setdefault(file_partition(seen.name, partitions), []).append(seen)
+        return found
+
+    def _counted(self, files: Sequence[DataFile]) -> list[SeenFile]:
         with ThreadPoolExecutor(_COUNTED_AT_ONCE) as threads:
             try:
-                if self.descriptor.change_key:
-                    changes = tuple(_changes_of(commit))
-                    counted = threads.map(self._count, [file for _, file in changes])
-                    for (rows, _), seen in zip(changes, counted, strict=True):
-                        name = ChangeFile(commit.version, rows, seen.name).name
-                        found.setdefault(0, []).append(replace(seen, name=name))
-                    return found
-                for seen in threads.map(self._count, commit.added):
-                    found.setdefault(file_partition(seen.name, journal.partitions), []).append(seen)
+                return list(threads.map(self._count, files))
             except BaseException:
                 threads.shutdown(cancel_futures=True)
                 raise
-        return found
 
     def _count(self, file: DataFile) -> SeenFile:
         path = self._table / file.path
@@ -146,6 +173,8 @@ class GrowingTable:
         try:
             size, records = path.stat().st_size, DeltaRows(file.values).count(path)
         except (OSError, ValueError, pa.ArrowException) as error:
+            if self.descriptor.whole is not None and isinstance(error, FileNotFoundError):
+                raise self._gone(self.descriptor.whole.version, f"{path} was vacuumed") from error
             raise StreamSystemError(
                 f"stream {self.descriptor.name}: {path} can't be read: {error}. If it was vacuumed, its rows are "
                 "in other files now, and a new run without its journal reads the table as it is now"
@@ -183,6 +212,11 @@ class GrowingTable:
     def _mismatches(self, metadata: TableMetadata) -> list[str]:
         return [] if self.descriptor.schema is None else list(table_mismatches(self.descriptor.schema, metadata))
 
+    def _gone(self, version: str, why: str) -> VersionGone:
+        return VersionGone(
+            f"stream {self.descriptor.name}: version {version} of table {self._table} is there no more: {why}"
+        )
+
     def _another(self) -> StreamSystemError:
         return StreamSystemError(
             f"stream {self.descriptor.name}: {self._table} is another table than the one whose files journal "
@@ -208,10 +242,5 @@ def _rows(seen: SeenFile) -> DeltaRows:
 
 
 def growing_tables(root: Place, journals: Path | None) -> OpenStreams:
-    """Return what opens the tables below a folder; `journals` is the folder of their journals, if not below it.
-
-    Raises:
-        StreamSystemError: the tables are objects, and there is no such folder.
-    """
-    folder = journals_of(root, journals)
-    return lambda descriptor: GrowingTable(root, folder, descriptor)
+    """Return what opens the tables below a folder; `journals` is the folder of their journals, if not below it."""
+    return lambda descriptor: GrowingTable(root, journals_of(root, journals, descriptor), descriptor)

@@ -27,7 +27,7 @@ from streamapp_systems.iceberg.iceberg_table import IcebergTable
 from streamapp_systems.iceberg.iceberg_types import column_type, stored_field
 from streamapp_systems.iceberg.locations import place_of
 from streamapp_systems.objects import Place
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, VersionGone, WholeVersion
 
 _Files = Sequence[tuple[ChangedRows, DataFile]]
 _NOTHING = 0
@@ -68,7 +68,7 @@ class GrowingIceberg:
         progress = journal.progress()
         if progress.version is None:
             first, files = self._first(table)
-            seen = self._seen(journal, table, first, files)
+            seen = self._seen(journal.partitions, table, first, files)
             journal.append(seen, Progress(first, str(table.metadata.table_uuid)), None)
             progress = journal.progress()
         if progress.version is None or progress.source != str(table.metadata.table_uuid):
@@ -81,18 +81,36 @@ class GrowingIceberg:
             after, version = version, snapshot.snapshot_id
             # A table of which nothing was read is read as it was with the first snapshot that is there.
             files = (self._live if after == _NOTHING else self._changed)(table, snapshot)
-            seen = self._seen(journal, table, version, files)
+            seen = self._seen(journal.partitions, table, version, files)
             if not journal.append(seen, Progress(version, progress.source), after) or stopping():
                 return frozenset(partitions)  # those that another reader has appended come with the next look
         return frozenset()
+
+    def latest_version(self) -> str:
+        """See `VersionedFiles.latest_version`: the id of a snapshot."""
+        return str(self._load().metadata.current_snapshot_id or _NOTHING)
+
+    def version_files(self, whole: WholeVersion, partitions: Collection[int]) -> Mapping[int, list[SeenFile]]:
+        """See `VersionedFiles.version_files`."""
+        table, version = self._load(), int(whole.version)
+        self._check_columns(table.metadata)
+        if version == _NOTHING:
+            return {}
+        snapshot = table.metadata.snapshot_by_id(version)
+        if snapshot is None:
+            raise VersionGone(f"{self._where}: snapshot {version} has expired, or the table was dropped and made again")
+        found = self._seen(whole.partitions, table, version, self._live(table, snapshot))
+        return {partition: files for partition, files in found.items() if partition in partitions}
 
     def path(self, name: str) -> Place:
         """See `GrowingFiles.path`."""
         return place_of(parse_change_file(name).path if self.descriptor.change_key else name, self._root)
 
-    def format(self, journal: FileJournal, seen: SeenFile) -> FileReader:
+    def format(self, journal: FileJournal | None, seen: SeenFile) -> FileReader:
         """See `GrowingFiles.format`."""
-        return self._changes.format(journal, seen) if self.descriptor.change_key else self._rows(seen)
+        if journal is None or not self.descriptor.change_key:
+            return self._rows(seen)
+        return self._changes.format(journal, seen)
 
     def _rows(self, seen: SeenFile) -> IcebergRows:
         metadata = self._load().metadata
@@ -224,7 +242,7 @@ class GrowingIceberg:
             )
         return [(ChangedRows.REMOVED, file) for file in removed] + [(ChangedRows.ADDED, file) for file in added]
 
-    def _seen(self, journal: FileJournal, table: Table, version: int, files: _Files) -> Mapping[int, list[SeenFile]]:
+    def _seen(self, partitions: int, table: Table, version: int, files: _Files) -> Mapping[int, list[SeenFile]]:
         """Return the files that are read, by partition; changes are in one, so that they have an order."""
         found: dict[int, list[SeenFile]] = {}
         for rows, file in files:
@@ -241,7 +259,7 @@ class GrowingIceberg:
                 records=file.record_count,
                 columns=json.dumps(values) if values else None,
             )
-            partition = 0 if changes else file_partition(seen.name, journal.partitions)
+            partition = 0 if changes else file_partition(seen.name, partitions)
             found.setdefault(partition, []).append(seen)
         return found
 

@@ -10,13 +10,14 @@ from streamapp_systems.protocols.producer import Producer, SentRecords, Transact
 from streamapp_systems.protocols.record_limits import RecordLimits
 from streamapp_systems.protocols.record_messages import Headers, Message, Messages, MessageTuple
 from streamapp_systems.protocols.staged_output import OutputPlace, PartOwner, StagedOutput, StagedPart
-from streamapp_systems.protocols.stream_descriptor import StreamDescriptor
+from streamapp_systems.protocols.stream_descriptor import StreamDescriptor, WholeVersion
 from streamapp_systems.protocols.system_errors import (
     BadRecord,
     CommitUnknown,
     Fenced,
     StreamSystemError,
     Unavailable,
+    VersionGone,
 )
 
 __all__ = [
@@ -44,4 +45,6 @@ __all__ = [
     "TransactionOwner",
     "TransactionalAdmin",
     "Unavailable",
+    "VersionGone",
+    "WholeVersion",
 ]

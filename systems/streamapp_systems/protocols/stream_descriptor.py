@@ -6,6 +6,14 @@ from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import CsvOptions, JsonOptions, StreamFormat
 
 
+@dataclass(frozen=True, slots=True)
+class WholeVersion:
+    """A version of a table or folder that is read as a whole, in so many partitions; an empty one is the latest."""
+
+    partitions: int
+    version: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamDescriptor:
     """The properties of a stream that its system needs: `name` as in the spec, `address` as in the system.
@@ -27,5 +35,7 @@ class StreamDescriptor:
     folder_columns: tuple[str, ...] = ()
     starting_version: int | None = None
     change_key: tuple[str, ...] = ()
+    whole: WholeVersion | None = None
+    """What is read of a table or folder that is bounded; None: it is followed as it grows, or is another stream."""
     time_zone: str = "UTC"
     """The time zone of texts of timestamps that name none."""

@@ -20,6 +20,10 @@ class BadRecord(StreamSystemError):  # noqa: N818 - the error is the record's
         return f"{self.ssp}, offset {self.offset}: {self.reason}"
 
 
+class VersionGone(StreamSystemError):  # noqa: N818 - what happened to the version
+    """The version of a table or folder that is to be read is there no more: only a later one can be read."""
+
+
 class Fenced(StreamSystemError):  # noqa: N818 - what happened to the producer
     """A newer owner of the transactional id has taken over: nothing of ours is written any more. Stop."""
 

@@ -31,6 +31,7 @@ def shown(**changed):
     [
         ({"awaited": 8_000}, "planes sideInput 1,200 600 bootstrap: 8,000 to go 0/2"),
         ({}, "planes sideInput 1,200 600 in the table 0/2"),
+        ({"version": "7-5f0c1a2b"}, "planes sideInput 1,200 600 version 7-5f0c1a2b 0/2"),
         ({"total": 5_000, "ended": 1}, "planes sideInput 1,200 of 5,000 600 in the table 1/2"),
         ({"role": "input"}, "planes input 1,200 600 none 0/2"),
     ],

@@ -14,9 +14,9 @@ from support import apps, growing_iceberg, iceberg_outputs
 from unit.docs import pages
 
 
-def publish(folder, name, *lines):
+def publish(folder, name, *lines, header="shop,amount,at"):
     draft = folder / f".{name}"
-    draft.write_text("".join(f"{line}\n" for line in ("shop,amount,at", *lines)))
+    draft.write_text("".join(f"{line}\n" for line in (header, *lines)))
     os.utime(draft, (0, 0))
     draft.rename(folder / name)
 
@@ -228,3 +228,35 @@ def test_columns_that_a_table_has_otherwise_are_found_by_plan(tmp_path):
         ("spec.streams.orders.schema", "TypeMismatch"),
         ("spec.streams.shops.schema", "TypeMismatch"),
     ]
+
+
+def test_the_example_takes_the_prices_version_by_version(tmp_path):
+    document = example("versions.yaml")
+    document["spec"]["job"] = {"commitInterval": "100ms"}
+    document["spec"]["tables"]["price"]["refresh"] = "100ms"
+    landing, prices = tmp_path / "landing" / "sales", tmp_path / "lake" / "prices"
+    landing.mkdir(parents=True)
+    first, second = [("a", "2"), ("b", "4")], [("a", "20"), ("b", "")]
+    awaited = "0"
+
+    def write(items, values):
+        write_deltalake(prices, pa.table({"item": items, "price": values}), mode="overwrite")
+
+    def publish_sales(name):
+        publish(landing, f"{name}.csv", "a,2", "b,2", header="item,amount")
+
+    def told(summary):
+        nonlocal awaited
+        (version,) = (stream.version.partition("-")[0] for stream in summary.streams if stream.name == "prices")
+        if version == awaited == "0" and sorted(apps.rows(tmp_path / "priced")) == first:
+            write(["a"], [10.0])
+            awaited = "1"
+        elif version == awaited == "1":
+            publish_sales("later")
+            awaited = ""
+
+    write(["a", "b"], [1.0, 2.0])
+    publish_sales("first")
+    apps.run_until(
+        tmp_path, document, lambda: sorted(apps.rows(tmp_path / "priced")) == sorted(first + second), told=told
+    )

@@ -45,6 +45,8 @@ def app(*, source=None, output=None, default="log", **job):
         ({"source": {"format": "parquet"}}, "streams.in.format"),
         ({"source": {"system": "land", "format": "avro"}}, "streams.in.format"),
         ({"source": {"system": "land", "format": "csv", "bounded": True}}, "streams.in.bounded"),
+        ({"source": {"system": "lake", "bounded": True}}, "streams.in.bounded"),
+        ({"output": {"system": "lake", "bounded": True}}, "streams.out.bounded"),
         ({"source": {"system": "land", "format": "csv", "startingVersion": 3}}, "streams.in.startingVersion"),
         ({"source": {"startingVersion": 0}}, "streams.in.startingVersion"),
         ({"source": {"system": "lake", "startingVersion": 0, "startFrom": "latest"}}, "streams.in.startingVersion"),
@@ -283,3 +285,38 @@ def test_what_fills_a_table_is_read_from_its_beginning_through_intermediate_stre
     counts = COUNTS | {"events": 2}
     assert found(with_table, counts) == {("NotSupported", "spec.streams.in.startingTimestamp")}
     check_refused(with_table, "NotSupported", "spec.streams.in.startingTimestamp", counts)
+
+
+@pytest.mark.parametrize("system", ["lake", "land", "bucket"])
+def test_tables_and_folders_that_are_side_inputs_are_read_as_a_whole(system):
+    customers = {"system": system, "schema": "k bigint, city string", "bounded": True, "broadcast": True}
+    assert accepted(with_side_input(customers)).streams["customers"].partitions == 1
+
+
+@pytest.mark.parametrize("option, value", [("changes", "upsert"), ("startingVersion", 3)])
+def test_what_is_read_as_a_whole_has_no_changes_and_no_first_version(option, value):
+    customers = {"system": "lake", "schema": "k bigint, city string", "bounded": True, "broadcast": True, "key": "k"}
+    refused = with_side_input({**customers, option: value})
+    check_refused(refused, "NotSupported", f"spec.streams.customers.{option}", COUNTS)
+
+
+def test_what_spark_reads_has_no_versions():
+    customers = {"system": "shop", "schema": "k bigint, city string", "bounded": True, "broadcast": True}
+    check_refused(with_side_input(customers), "NotSupported", "spec.streams.customers.bounded", COUNTS)
+
+
+def with_side_input(customers):
+    """Give an app that joins a table of one side input."""
+    streams = {
+        "in": {"system": "log", "schema": "k bigint, n int", "key": "k"},
+        "customers": customers,
+        "out": {"system": "log"},
+    }
+    operators = [
+        {"name": "located", "from": "in", "joinTable": {"table": "city", "on": "k"}},
+        {"name": "sent", "from": "located", "sendTo": "out"},
+    ]
+    shop = {"spark": {"format": "jdbc", "path": "staged"}}
+    systems = {**SYSTEMS, "bucket": {"delta": {"path": "s3://acme/lake"}}, "shop": shop}
+    table = {"key": "k", "sideInputs": ["customers"]}
+    return document(operators, streams=streams, systems=systems, tables={"city": table}, defaultSystem="log")

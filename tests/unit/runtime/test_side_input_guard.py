@@ -9,7 +9,7 @@ from streamapp_runtime.errors import SideInputChanged
 from streamapp_runtime.processor.side_input_guard import GuardedFile, SideInputGuard
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_systems.file import take_file_version
-from streamapp_systems.protocols import StreamSystemError
+from streamapp_systems.protocols import StreamSystemError, VersionGone
 
 SSP = Ssp("files", "customers", 0)
 OTHER = Ssp("files", "orders", 0)
@@ -59,6 +59,11 @@ def test_an_error_of_a_file_that_changed_is_the_change(path):
         list(guard(path, lambda: path.write_text("torn"), StreamSystemError("short")).poll([SSP], 1, 0))
     with pytest.raises(StreamSystemError, match="short"):
         list(guard(path, lambda: None, StreamSystemError("short")).poll([SSP], 1, 0))
+
+
+def test_a_version_that_is_gone_is_a_change(path):
+    with pytest.raises(SideInputChanged, match=r"snapshot 7 has expired\. All processors start again with the version"):
+        list(guard(path, lambda: None, VersionGone("snapshot 7 has expired")).poll([OTHER], 1, 0))
 
 
 def test_other_partitions_are_not_checked(path):
