@@ -18,7 +18,8 @@ RUN := .venv/bin/python
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 PARALLEL := --numprocesses=$(CORES) --dist=loadscope
 UNIT_PARALLEL := --numprocesses=$(shell expr 2 \* $(CORES)) --dist=worksteal
-CODE := core systems runtime operator cli api images tests benchmarks examples tools
+CODE := core systems runtime operator cli api images tests benchmarks examples tools hatch_build.py
+NATIVE := systems/streamapp_systems/native
 
 FLIGHTS := examples/flights
 DATA := $(FLIGHTS)/data
@@ -95,8 +96,8 @@ lint: .venv/ready ## Check style and the layers
 type: .venv/ready ## Check the types (mypy, strict)
 	@echo "== mypy"
 	@$(RUN) -m mypy
-	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,chromium cluster debian_package images kafka machine object_store older_spark postgresql release scratch site unused)
-	@$(RUN) -m mypy images
+	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,chromium cluster debian_package images kafka machine native_library object_store older_spark postgresql release scratch site unused)
+	@$(RUN) -m mypy images hatch_build.py
 
 .PHONY: fmt
 fmt: .venv/ready ## Format the code and fix what can be fixed
@@ -159,7 +160,7 @@ data: $(DATA)/ready ## Fetch the flights data
 
 .PHONY: clean
 clean: ## Remove what was made in this checkout (the cache stays)
-	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache $(DATA) $(FLIGHTS)/out $(FLIGHTS)/.streamapp \
+	@rm -rf .venv $(NATIVE)/streamapp_native.so build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache $(DATA) $(FLIGHTS)/out $(FLIGHTS)/.streamapp \
 	  examples/lake/landing examples/lake/tables examples/lake/.streamapp examples/nexmark/data examples/nexmark/out examples/nexmark/queries/.streamapp
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -185,7 +186,10 @@ $(DEPS)/ready:
 used:
 	@touch -c $(DEPS) 2>/dev/null || true
 
-.venv/ready: $(DEPS)/ready pyproject.toml | used
+$(NATIVE)/streamapp_native.so: $(wildcard $(NATIVE)/*.[ch] $(NATIVE)/compilation.py) | $(DEPS)/ready
+	@STREAMAPP_CACHE=$(CACHE) PYTHONPATH=systems $(DEPS)/bin/python -m tools.native_library
+
+.venv/ready: $(DEPS)/ready pyproject.toml | used $(NATIVE)/streamapp_native.so
 	@echo "== making .venv"
 	@tools/link.sh $(PYTHON) $(DEPS) .venv
 	@touch $@

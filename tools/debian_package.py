@@ -18,7 +18,7 @@ def install_command(*names: str) -> list[str]:
     return ["/bin/sh", "-c", f"{install} {' '.join(names)}"]
 
 
-def install_package(name: str) -> None:
-    """Install a package where that needs no questions; elsewhere, and where it fails, nothing happens."""
+def install_package(*names: str) -> None:
+    """Install packages where that needs no questions; elsewhere, and where it fails, nothing happens."""
     if can_install():
-        subprocess.run(install_command(name), stdout=subprocess.DEVNULL, check=False, timeout=_SECONDS)  # noqa: S603 - fixed
+        subprocess.run(install_command(*names), stdout=subprocess.DEVNULL, check=False, timeout=_SECONDS)  # noqa: S603 - fixed

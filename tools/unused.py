@@ -14,7 +14,7 @@ from pathlib import Path
 from tools.kafka.jars import default_cache
 
 _LONG_SECONDS = 30 * 24 * 3600.0
-_KEYED = re.compile(r"(python|pyspark|kubebox|kafka|(image|node|classes|checkers)-[a-z]+)-[0-9a-f]{16}(\..+)?")
+_KEYED = re.compile(r"(python|pyspark|kubebox|kafka|native|(image|node|classes|checkers)-[a-z]+)-[0-9a-f]{16}(\..+)?")
 """Folders named by their keys; those with more to their names were not finished, or not removed to the end."""
 
 

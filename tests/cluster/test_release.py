@@ -51,6 +51,7 @@ print(app.run(quiet=True)["waits"].arrow().to_pylist())
 """
 
 DIGEST = f"sha256:{64 * '0'}"
+WHEEL = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}.whl"
 PACKAGES = (PythonPackage(name="pydantic", version="2.0", sha256=64 * "1", licence="MIT"),)
 SIGNED = (SUMS, PROVENANCE)
 PACKED = ("--namespace", "packed")
@@ -97,7 +98,7 @@ def installed(release, version, tmp_path_factory):
     site = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
     (others,) = (Path(path) for path in sys.path if Path(path, "pydantic").is_dir())
     (site / "others.pth").write_text(str(others))
-    wheel = release / f"streamapp_operator-{version}-py3-none-any.whl"
+    wheel = release / f"streamapp_operator-{version}-{WHEEL}"
     install = ["-m", "pip", "--python", folder / "bin" / "python", "install", "--quiet", "--no-deps", "--no-index"]
     pip = others.parents[2] / "bin" / "python"
     subprocess.run([pip, *install, wheel], check=True, timeout=300)
@@ -122,7 +123,7 @@ def run(installed, folder, *command):
 def test_it_is_complete_and_every_file_has_its_sum(release, version):
     names = {path.name for path in release.iterdir()}
     assert names == {
-        f"streamapp_operator-{version}-py3-none-any.whl",
+        f"streamapp_operator-{version}-{WHEEL}",
         f"streamapp_operator-{version}.tar.gz",
         f"streamapp-{version}.tgz",
         "streamapps.streamapp.dev.yaml",
@@ -163,7 +164,7 @@ def test_the_source_builds_the_same_wheel(release, version, tmp_path):
         check=True,
         timeout=300,
     )
-    name = f"streamapp_operator-{version}-py3-none-any.whl"
+    name = f"streamapp_operator-{version}-{WHEEL}"
     assert (tmp_path / "again" / name).read_bytes() == (release / name).read_bytes()
 
 
@@ -175,6 +176,11 @@ def test_the_wheel_plans_and_runs_an_app(installed, elsewhere, version):
     run(installed, elsewhere, "streamapp", "run", "app.yaml", "--host", "in-process")
     (part,) = (elsewhere / "long").rglob("*.csv")
     assert part.read_text().splitlines() == ["page,seconds", "shop,90"]
+
+
+def test_the_wheel_has_the_native_library(installed, elsewhere):
+    code = "from streamapp_systems.native.library import native_library; print(native_library())"
+    assert str(installed.parent) in run(installed, elsewhere, "python", "-c", code)
 
 
 def test_the_wheel_runs_an_app_that_is_written_in_python(installed, elsewhere):

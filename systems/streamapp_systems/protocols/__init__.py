@@ -6,6 +6,7 @@ exclusive. Event times and timestamps are integer milliseconds since 1970 UTC.
 
 from streamapp_systems.protocols.admin import Admin, TransactionalAdmin
 from streamapp_systems.protocols.consumer import Consumer, EndsAnswer, FetchedBatch, KnownEnds
+from streamapp_systems.protocols.message_columns import MessageColumns
 from streamapp_systems.protocols.producer import Producer, SentRecords, TransactionOwner
 from streamapp_systems.protocols.record_limits import RecordLimits
 from streamapp_systems.protocols.record_messages import Headers, Message, Messages, MessageTuple
@@ -31,6 +32,7 @@ __all__ = [
     "Headers",
     "KnownEnds",
     "Message",
+    "MessageColumns",
     "MessageTuple",
     "Messages",
     "OutputPlace",

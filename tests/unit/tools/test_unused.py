@@ -16,7 +16,7 @@ def folder(cache, name, age):
 
 def test_what_nobody_has_used_for_30_days_goes_be_it_finished_or_not(tmp_path):
     old = [f"python-{KEY}", f"image-debian-{KEY}", f"kubebox-{KEY}.unfinished-x", f"node-debian-{KEY}.removed-x"]
-    old += [f"classes-kafka-{KEY}", f"checkers-go-{KEY}"]
+    old += [f"classes-kafka-{KEY}", f"checkers-go-{KEY}", f"native-{KEY}"]
     for name in old:
         folder(tmp_path, name, age=31)
     folder(tmp_path, f"kafka-{KEY}", age=29)

@@ -1,0 +1,3 @@
+#include "streamapp_native.h"
+
+const char *streamapp_sources(void) { return STREAMAPP_SOURCES; }
