@@ -561,7 +561,9 @@ class StreamSpec(TypedDict):
     rows, once the app has ended (`final`), or a row for each change, also for deletions (`log`)."""
     partitioned: NotRequired[bool]
     """Whether all rows of a key are in one file; says nothing of other systems."""
-    key_format: NotRequired[Literal["string", "int", "long"]]
+    key_format: NotRequired[Literal["string", "int", "long", "avro"]]
+    """What the keys of records are: text, numbers as Java writes them (`int`, `long`), or records of Avro whose schema
+    a registry has (`avro`)."""
     partitioner: NotRequired[Literal["murmur2"]]
     event_time: NotRequired[EventTime | None]
     record_time: NotRequired[Literal["eventTime", "processingTime"]]

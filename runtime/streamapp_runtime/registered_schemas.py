@@ -27,7 +27,7 @@ from streamapp_systems.registry import Systems
 from streamapp_systems.schema_header import header_of
 
 _KINDS = {StreamFormat.AVRO: AVRO, StreamFormat.PROTOBUF: PROTOBUF}
-_ASKED_SECONDS = 10.0
+ASKED_SECONDS = 10.0
 """For how long a registry may be silent while a person waits."""
 
 
@@ -121,7 +121,7 @@ def _registered(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, S
             continue
         system = plan.app.system(stream.system)
         if system.schema_registry is not None:
-            yield stream, systems.open_schema_registry(stream.system, system, timeout=_ASKED_SECONDS)
+            yield stream, systems.open_schema_registry(stream.system, system, timeout=ASKED_SECONDS)
 
 
 def _is_described(stream: StreamSpec) -> bool:

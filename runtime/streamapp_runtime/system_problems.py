@@ -3,6 +3,7 @@
 from streamapp_core.plan.plan import Plan
 from streamapp_core.problems import Problem
 from streamapp_runtime.output_tables import find_table_problems
+from streamapp_runtime.registered_key_schemas import find_key_schema_problems
 from streamapp_runtime.registered_schemas import find_schema_problems
 from streamapp_systems.registry import Systems
 
@@ -13,4 +14,8 @@ def find_system_problems(plan: Plan, systems: Systems) -> tuple[Problem, ...]:
     Raises:
         StreamSystemError: a system can't be asked.
     """
-    return (*find_schema_problems(plan, systems), *find_table_problems(plan, systems))
+    return (
+        *find_schema_problems(plan, systems),
+        *find_key_schema_problems(plan, systems),
+        *find_table_problems(plan, systems),
+    )

@@ -78,8 +78,8 @@ def _claim(plan: Plan, stream: PlannedStream) -> PartitionClaim | None:
     declared = stream.system_kind is SystemKind.FILE and stream.spec is not None and stream.spec.partitioned
     if stream.spec is None or not stream.key or stream.schema is None or stream.broadcast:
         return None
-    if stream.spec.changes is StreamChanges.DEBEZIUM:  # whatever its hash, a record's key is checked to be the row's
-        return None
+    if stream.spec.changes is StreamChanges.DEBEZIUM or stream.key_format is KeyFormat.AVRO:
+        return None  # whatever its hash, a record's key is checked to be the row's
     if stream.initial_partitions == 1 or (files and not declared):
         return None
     grew_from: Sequence[int] = range(stream.partitions)

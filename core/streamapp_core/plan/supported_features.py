@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.check_avro import check_avro
+from streamapp_core.plan.check_avro_keys import check_avro_keys
 from streamapp_core.plan.check_change_streams import check_change_streams
 from streamapp_core.plan.check_database_tables import check_database_tables
 from streamapp_core.plan.check_folder_columns import check_folder_columns
@@ -51,6 +52,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
         else:
             yield from _check_messages(graph, name, stream)
             yield from _check_binary_key(graph, rows, name, stream)
+            yield from check_avro_keys(graph, rows, name, stream, system)
         if system.kind.grows:
             yield from check_growing_files(graph, name, stream)
         if not system.kind.holds_tables and stream.starting_version is not None:
@@ -106,7 +108,7 @@ def _check_messages(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Pro
 
 def _check_binary_key(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) -> Iterator[Problem]:
     """Find keys that are no numbers of their format's width."""
-    if stream.key is None or stream.key_format is KeyFormat.STRING:
+    if stream.key is None or stream.key_format not in _BINARY_KEYS:
         return
     if len(stream.key_columns) > 1:
         yield _problem(

@@ -59,11 +59,12 @@ class Partitioner(StrEnum):
 
 
 class KeyFormat(StrEnum):
-    """The encoding of keys before they are hashed: text, or Java's binary numbers."""
+    """The encoding of keys before they are hashed: text, Java's binary numbers, or records of Avro."""
 
     STRING = "string"
     INT = "int"
     LONG = "long"
+    AVRO = "avro"
 
 
 class StartFrom(StrEnum):
@@ -265,7 +266,13 @@ class StreamSpec(SpecModel):
     partitioned: Annotated[
         bool, Field(description="Whether all rows of a key are in one file; says nothing of other systems.")
     ] = False
-    key_format: KeyFormat = KeyFormat.STRING
+    key_format: Annotated[
+        KeyFormat,
+        Field(
+            description="What the keys of records are: text, numbers as Java writes them (`int`, `long`), or records "
+            "of Avro whose schema a registry has (`avro`)."
+        ),
+    ] = KeyFormat.STRING
     partitioner: Partitioner = Partitioner.MURMUR2
     event_time: EventTime | None = None
     record_time: Annotated[

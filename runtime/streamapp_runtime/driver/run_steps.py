@@ -27,6 +27,7 @@ from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.output_tables import create_tables
+from streamapp_runtime.registered_key_schemas import register_key_schemas
 from streamapp_runtime.registered_schemas import register_schemas
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.registry import Systems
@@ -63,6 +64,7 @@ def begin_epoch(
             expand_changelog(run, context.systems)
             create_dead_letters(run, context.systems)
             register_schemas(run.plan, context.systems)
+            register_key_schemas(run.plan, context.systems)
         activate(run.model)
         announce_epoch(record, run, context)
     with fail_point(FailPoint.RUN_FENCE):
@@ -95,6 +97,7 @@ def create_run(
             prepare_outputs(run.plan, context.systems, check)
             check()
             register_schemas(run.plan, context.systems)
+            register_key_schemas(run.plan, context.systems)
             create_streams(run, context.systems)
         create_tables(run.plan, context.systems)
         identities = stream_identities(run.plan, context.systems)

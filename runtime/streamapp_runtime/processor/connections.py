@@ -8,11 +8,12 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from streamapp_core.adjunct.recovery import Extent
+from streamapp_core.plan.check_avro_keys import key_columns_of
 from streamapp_core.plan.columns_read import unread_columns
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.schema import Schema
-from streamapp_core.spec.streams import StreamChanges
+from streamapp_core.spec.streams import KeyFormat, StreamChanges
 from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_core.storage_urls import parse_storage_url
@@ -26,14 +27,18 @@ from streamapp_runtime.app_streams import (
 )
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
+from streamapp_runtime.registered_key_schemas import key_headers
 from streamapp_runtime.registered_schemas import RegistrySchemas, output_headers
+from streamapp_runtime.rows.avro_keys import AvroKeys
 from streamapp_runtime.rows.hidden_columns import hidden_fields
 from streamapp_runtime.rows.keyed_changes import Deletions, KeyedChanges
+from streamapp_runtime.rows.keyed_rows import KeyedRows
 from streamapp_runtime.rows.message_formats import message_decoder
 from streamapp_runtime.rows.message_rows import MessageDecoder
 from streamapp_runtime.rows.record_keys import RecordKey
 from streamapp_runtime.rows.tombstones import DeletionKey, KeyColumn, KeyObject
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
+from streamapp_runtime.writing.output_writer import OutputHeaders
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.kafka import SchemaRegistryClient
 from streamapp_systems.protocols import (
@@ -154,13 +159,15 @@ class Connections:
         self._handles.callback(producer.close)
         return producer
 
-    def output_headers(self) -> Mapping[str, bytes]:
-        """Return what values of outputs whose schemas are registered begin with.
+    def output_headers(self) -> OutputHeaders:
+        """Return what values and keys of outputs whose schemas are registered begin with.
 
         Raises:
             StreamSystemError: a registry does not answer, or has no such schema.
         """
-        return output_headers(self._plan, self._systems)
+        return OutputHeaders(
+            values=output_headers(self._plan, self._systems), keys=key_headers(self._plan, self._systems)
+        )
 
     def _registry(self, system: str) -> SchemaRegistryClient:
         return self._systems.open_schema_registry(system, self._plan.app.system(system))
@@ -258,12 +265,17 @@ class Connections:
             schema,
             stream.spec,
             unread_columns(self._plan, stream.name),
-            RegistrySchemas(partial(self._registry, stream.system)),
+            self._schemas_of(stream),
             stream.time_zone,
         )
         if stream.spec is not None and stream.spec.changes is StreamChanges.DEBEZIUM:
             return decoder
         tables = [table for table in self._plan.tables.values() if stream.name in table.spec.side_inputs]
+        if stream.spec is not None and stream.key_format is KeyFormat.AVRO:
+            of_key = key_columns_of(schema, stream.spec).columns
+            keys = AvroKeys(of_key, self._schemas_of(stream), one_schema=stream.partitions > 1)
+            deletes = bool(tables) or isinstance(stream.type.changes, Upsert)
+            return KeyedRows(decoder, keys, arrow_schema(schema), deletes=deletes)
         sources = [part.source_column for part in tables[0].key] if tables else []
         filled_by = [source for source in sources if source is not None]
         key = _deletion_key(stream, schema, stream.key or (filled_by if len(filled_by) == len(sources) else ()))
@@ -271,6 +283,10 @@ class Connections:
             columns = tuple(column.name for column in map(schema.get, stream.key) if column is not None)
             return KeyedChanges(decoder, RecordKey(columns, stream.key_fields, stream.key_format), key)
         return Deletions(decoder, key) if tables else decoder
+
+    def _schemas_of(self, stream: PlannedStream) -> RegistrySchemas:
+        """Return the schemas that the records of a stream name."""
+        return RegistrySchemas(partial(self._registry, stream.system))
 
     def _with_dead_letters(self) -> frozenset[str]:
         """Return the streams whose unreadable records are kept: those of which one task reads each partition."""

@@ -16,10 +16,12 @@ from streamapp_core.plan.debezium_envelopes import AFTER, KIND, TIME_UNITS, enve
 from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import JsonOptions, StreamFormat, StreamSpec
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.avro_keys import AvroKeys
 from streamapp_runtime.rows.avro_messages import AvroDecoder, WriterSchemas
 from streamapp_runtime.rows.connect_schemas import ConnectSchemas
-from streamapp_runtime.rows.debezium_keys import AvroKeys, JsonKeys, KeyReader
+from streamapp_runtime.rows.debezium_keys import JsonKeys
 from streamapp_runtime.rows.json_messages import JsonDecoder
+from streamapp_runtime.rows.key_readers import KeyReader
 from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple

@@ -1,17 +1,19 @@
 """Writes a processor's rows to outputs that are streams: messages in the partitions of their keys."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamapp_core.plan.check_avro_keys import key_columns_of
 from streamapp_core.plan.plan import PlannedStream
 from streamapp_core.schema import EVENT_TIME_COLUMN
-from streamapp_core.spec.streams import RecordTime
+from streamapp_core.spec.streams import KeyFormat, RecordTime
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.avro_keys import avro_keys
 from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_runtime.rows.message_formats import encode_messages
 from streamapp_runtime.rows.partitioning import key_bytes, partition_numbers
@@ -25,6 +27,17 @@ _BUFFERED_ROWS = 20_000
 """Few enough to be still in the CPU's cache when they are written."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputHeaders:
+    """The ids of registered schemas that values and keys of outputs begin with, by stream."""
+
+    values: Mapping[str, bytes] = field(default_factory=dict)
+    keys: Mapping[str, bytes] = field(default_factory=dict)
+
+
+_NO_HEADERS = OutputHeaders()
+
+
 class OutputWriter:
     """Buffers the rows of all tasks of a processor; those of one task keep their order.
 
@@ -32,9 +45,9 @@ class OutputWriter:
     """
 
     def __init__(
-        self, producer: Producer, time_of_day: Callable[[], int], headers: Mapping[str, bytes] = MappingProxyType({})
+        self, producer: Producer, time_of_day: Callable[[], int], headers: OutputHeaders = _NO_HEADERS
     ) -> None:
-        """Take what values of Avro and Protobuf begin with, by stream."""
+        """Take what values of Avro and Protobuf, and keys of Avro, begin with."""
         self._producer = producer
         self._headers = headers
         self._time_of_day = time_of_day
@@ -57,14 +70,36 @@ class OutputWriter:
                 self._send_rows(stream, buffer.drain(), spread)
 
     def _send_rows(self, stream: PlannedStream, rows: pa.Table, spread: int) -> None:
-        rows, places = sort_by_partition(rows, _partitions(stream, rows, spread))
+        rows, places = sort_by_partition(rows, self._partitions(stream, rows, spread))
         times = None
         if written_time(stream) is RecordTime.EVENT_TIME:
             times = pc.fill_null(rows.column(EVENT_TIME_COLUMN), self._time_of_day()).to_numpy().tolist()
-        values = _values(stream, without_event_time(rows), self._headers.get(stream.name, b""))
-        records = SentRecords(timestamps=times, keys=_keys(stream, rows), values=values)
+        values = _values(stream, without_event_time(rows), self._headers.values.get(stream.name, b""))
+        records = SentRecords(timestamps=times, keys=self._keys(stream, rows), values=values)
         for partition, place in places:
             self._producer.send_all(Ssp(stream.system, stream.name, partition), records[place])
+
+    def _keys(self, stream: PlannedStream, rows: pa.Table) -> list[bytes | None]:
+        if not stream.key:
+            return [None] * len(rows)
+        values, form = self._key_values(stream, rows)
+        keys: list[bytes | None] = key_bytes(values.combine_chunks(), form).to_pylist()
+        return keys
+
+    def _partitions(self, stream: PlannedStream, rows: pa.Table, spread: int) -> npt.NDArray[np.int64]:
+        if not stream.key:
+            return np.full(len(rows), spread % stream.partitions)
+        values, form = self._key_values(stream, rows)
+        return partition_numbers(values, stream.partitions, form)
+
+    def _key_values(self, stream: PlannedStream, rows: pa.Table) -> tuple[pa.ChunkedArray, KeyFormat]:
+        """Return the key of each row, and how it is encoded; one of Avro is encoded already."""
+        if stream.key_format is not KeyFormat.AVRO:
+            return record_key(stream).values(rows), stream.key_format
+        assert stream.schema is not None, "what is sent to a stream with keys of Avro has one schema"
+        assert stream.spec is not None, "an output is declared"
+        columns = key_columns_of(stream.schema, stream.spec)
+        return avro_keys(rows, columns, self._headers.keys[stream.name]), KeyFormat.STRING
 
 
 def _values(stream: PlannedStream, rows: pa.Table, header: bytes) -> list[bytes | None]:
@@ -74,17 +109,3 @@ def _values(stream: PlannedStream, rows: pa.Table, header: bytes) -> list[bytes 
     values = encode_messages(rows.drop_columns([DELETED_COLUMN]), stream.spec, header, stream.schema)
     deleted = rows.column(DELETED_COLUMN).to_pylist()
     return [None if gone else value for value, gone in zip(values, deleted, strict=True)]
-
-
-def _keys(stream: PlannedStream, rows: pa.Table) -> list[bytes | None]:
-    if not stream.key:
-        return [None] * len(rows)
-    values = record_key(stream).values(rows).combine_chunks()
-    keys: list[bytes | None] = key_bytes(values, stream.key_format).to_pylist()
-    return keys
-
-
-def _partitions(stream: PlannedStream, rows: pa.Table, spread: int) -> npt.NDArray[np.int64]:
-    if not stream.key:
-        return np.full(len(rows), spread % stream.partitions)
-    return partition_numbers(record_key(stream).values(rows), stream.partitions, stream.key_format)

@@ -5,6 +5,7 @@ import json
 from urllib.request import Request, urlopen
 
 import fastavro
+import pyarrow as pa
 import pytest
 from google.protobuf.message_factory import GetMessageClass
 from tools.kafka.jars import default_cache
@@ -12,8 +13,9 @@ from tools.kafka.registry import Registry
 
 from streamapp_core.protobuf.proto_files import compile_proto, find_message
 from streamapp_runtime.errors import PlanRefused
+from streamapp_runtime.rows.partitioning import partition_numbers
 from support import apps
-from support.kafka import write
+from support.kafka import ssp_of, write
 
 COUNT = 400
 FIRST = {"type": "record", "name": "Order", "fields": [{"name": "k", "type": "string"}, {"name": "n", "type": "int"}]}
@@ -96,6 +98,38 @@ def test_records_are_read_by_their_schemas_and_rows_are_written_by_a_registered_
     app["spec"]["operators"][1]["map"] = "k, cast(n as string) as n"
     with pytest.raises(PlanRefused, match=r"(?s)spec\.streams\.in\.schema: TypeMismatch.*spec\.streams\.out: NotSup"):
         apps.run(app, tmp_path, run_id="r2")
+
+
+KEY = {"type": "record", "name": "Key", "fields": [{"name": "k", "type": "string"}]}
+
+
+def test_keys_of_avro_delete_rows_and_place_results_as_a_java_producer_does(topics, kafka, registry, tmp_path):
+    source, out = topics.create("in", 2), topics.create("out", 3)
+    keys = request(registry, f"/subjects/{source.address}-key/versions", {"schema": json.dumps(KEY)})["id"]
+    with topics.producer(source) as producer:
+        for k in range(20):
+            key = encoded(keys, KEY, {"k": f"k{k}"})
+            values = [json.dumps({"k": f"k{k}", "n": n}).encode() for n in (k, k + 1)]
+            for value in values if k % 4 else [*values, None]:
+                producer.send(ssp_of(source, k % 2), value, key=key, timestamp=1)
+        producer.commit()
+    app = app_of(kafka, registry, source, out, "json")
+    columns = {"schema": "k string, n bigint", "key": "k", "keyFormat": "avro"}
+    app["spec"]["streams"]["in"] |= {**columns, "changes": "upsert"}
+    app["spec"]["streams"]["out"] |= {"key": "k", "keyFormat": "avro"}
+    app["spec"]["operators"] = [
+        {"name": "last", "from": "in", "aggregate": {"by": ["k"], "select": "sum(n) as n"}},
+        {"name": "sent", "from": "last", "sendTo": "out"},
+    ]
+    apps.run(app, tmp_path)
+    schema = json.loads(request(registry, f"/subjects/{out.address}-key/versions/latest")["schema"])
+    table = {}
+    for ssp, batches in topics.read(out).items():
+        for record in (message for batch in batches for message in batch.messages):
+            key = fastavro.schemaless_reader(io.BytesIO(record.key[5:]), schema, None)["k"]
+            assert partition_numbers(pa.chunked_array([[record.key]]), 3).tolist() == [ssp.partition]
+            table[key] = None if record.value is None else json.loads(record.value)["n"]
+    assert {k: n for k, n in table.items() if n is not None} == {f"k{k}": k + 1 for k in range(20) if k % 4}
 
 
 TAG_FILE = 'syntax = "proto3"; package common; message Tag { string text = 1; }'

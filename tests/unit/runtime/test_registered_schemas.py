@@ -6,6 +6,7 @@ import pytest
 
 from streamapp_core.avro.avro_schema import AvroSchemaError
 from streamapp_core.protobuf.proto_files import ProtoError
+from streamapp_runtime.registered_key_schemas import find_key_schema_problems, key_headers, register_key_schemas
 from streamapp_runtime.registered_schemas import RegistrySchemas, find_schema_problems, output_headers, register_schemas
 from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.registry import local_systems
@@ -206,3 +207,53 @@ def test_a_message_that_the_registry_refuses_is_a_problem_of_the_plan(registry, 
     (problem,) = judged(protobuf(registry, "a int"), tmp_path)
     assert problem[:2] == ("NotSupported", "spec.streams.out")
     assert "FIELD_SCALAR_KIND_CHANGED; change the columns or `protobuf.message`" in problem[2]
+
+
+KEYED = {"key": ["b", "a"], "keyFormat": "avro"}
+
+
+def keyed(registry, output=KEYED, *, counts=COUNTS, **source):
+    """A plan of streams with keys of Avro, of which `out` has those of two columns."""
+    systems = {"hub": {"kafka": {"bootstrapServers": "k:1", "schemaRegistry": {"url": registry.url}}}}
+    streams = {
+        "in": {"system": "hub", "name": "shop.in", "schema": "a int, b string", **source},
+        "out": {"system": "hub", "name": "shop.out", **output},
+    }
+    operators = [{"name": "sent", "from": "in", "sendTo": "out"}]
+    return accepted(document(operators, streams=streams, systems=systems, defaultSystem="hub"), counts)
+
+
+def test_schemas_of_keys_are_registered_and_have_their_ids(registry, tmp_path):
+    plan, systems = keyed(registry), local_systems(tmp_path)
+    with pytest.raises(StreamSystemError, match=r"is not registered as shop\.out-key any more"):
+        key_headers(plan, systems)
+    register_key_schemas(plan, systems)
+    assert key_headers(plan, systems) == {"out": b"\x00\x00\x00\x00\x01"}
+    (registered,) = (json.loads(entry["schema"]) for entry in registry.schemas)
+    assert (registered["name"], [field["name"] for field in registered["fields"]]) == ("shop_outKey", ["b", "a"])
+    registry.refusal = "fields may not go"
+    (problem,) = find_key_schema_problems(plan, systems)
+    assert (problem.path, "fields may not go" in problem.message) == ("spec.streams.out.key", True)
+
+
+@pytest.mark.parametrize(
+    ("schemas", "key", "reason"),
+    [
+        ([], "a", None),
+        ([record(a="int")], "a", None),
+        (['"int"'], "a", None),
+        ([record(a="int", b="string")], ["a", "b"], None),
+        ([record(a="int", b="string")], "a", "it has the fields `a`, `b`, and the stream's `key` is `a`"),
+        ([record(a="long")], "a", "`a`: long is no int"),
+        (['"string"'], "a", "`a`: string is no int"),
+        (["{"], "a", "schema 1 of shop.in-key"),
+        ([record(a="int"), '"int"'], "a", "has 2 schemas: the id of a schema is hashed"),
+    ],
+)
+def test_keys_that_are_read_are_judged_by_their_newest_schema(registry, tmp_path, schemas, key, reason):
+    for schema in schemas:
+        registry.add("shop.in-key", schema)
+    plan = keyed(registry, {}, key=key, keyFormat="avro", counts={"in": 2, "out": 1})
+    found = [problem.message for problem in find_key_schema_problems(plan, local_systems(tmp_path))]
+    assert len(found) == (reason is not None)
+    assert all(reason in message for message in found)

@@ -22,7 +22,7 @@ from streamapp_core.schema import Schema, TypeKind
 from streamapp_core.spec.groups import Keep, TopN
 from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import Join, JoinType, OperatorKind
-from streamapp_core.spec.streams import StreamChanges, StreamSpec
+from streamapp_core.spec.streams import KeyFormat, StreamChanges, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 
 _UNKNOWN = StreamType(partitioning=Unhashed.UNKNOWN, partitioned_by="")
@@ -62,7 +62,7 @@ def _declared(graph: Graph, name: str, stream: StreamSpec, partitions: int | Non
         partitioner: str = stream.partitioner
         if files and not alone:
             partitioner = f"files of {name}"
-        elif stream.changes is StreamChanges.DEBEZIUM:
+        elif stream.changes is StreamChanges.DEBEZIUM or stream.key_format is KeyFormat.AVRO:
             partitioner = f"keys of {name}"  # objects, or records of Avro, whose hash is not that of the column
         parts = tuple(frozenset([column.lower()]) for column in stream.key_columns)
         partitioning = Hashed(parts, stream.key_format, partitioner, stream.key_fields)
