@@ -54,6 +54,9 @@ _top = msgspec.json.Decoder(_Top).decode
 class DebeziumDecoder:
     """Decodes the envelopes of one table: the newest rows of its keys, and deletions."""
 
+    _values: MessageDecoder
+    _keys: KeyReader
+
     def __init__(self, schema: Schema, stream: StreamSpec, schemas: WriterSchemas, time_zone: str) -> None:
         """Take the columns that rows have, the stream, the schemas that Avro names, and the zone of texts with none."""
         key = [column for name in stream.key_columns if (column := schema.get(name)) is not None]
@@ -69,8 +72,6 @@ class DebeziumDecoder:
             {field.name: self._schema.field(name) for field, name in zip(fields, of_table, strict=True)},
             stream.json_options.timestamps,
         )
-        self._values: MessageDecoder
-        self._keys: KeyReader
         if self._in_json:
             options = JsonOptions(timestamps=stream.json_options.timestamps)
             self._values = JsonDecoder(arrow_schema(envelope), (), options, time_zone)

@@ -1,7 +1,5 @@
 """Records whose keys have a format of their own, such as Avro: each must be the key of its row."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -72,7 +70,7 @@ class KeyedRows:
         if not deleted.any():
             return rows
         gone = pa.array(deleted)
-        columns: Sequence[pa.ChunkedArray] = [
+        columns = [
             pc.if_else(gone, keys.column(field.name), rows.column(field.name))
             if field.name in keys.column_names
             else rows.column(field.name)
