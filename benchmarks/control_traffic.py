@@ -70,7 +70,7 @@ class Counting:
             self.received.append(value)
 
     def send_all(self, ssp: Ssp, records: SentRecords) -> None:
-        for key, value in zip(records.keys, records.values, strict=True):
+        for key, value in zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True):
             assert key is not None
             assert value is not None
             self.send(ssp, value, key=key, timestamp=0)

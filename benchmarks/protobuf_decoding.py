@@ -56,9 +56,9 @@ def _rates(columns: str, texts: list[bytes]) -> dict[str, float]:
     times.append(time.process_time())
     values = encode_protobuf_rows(rows)
     times.append(time.process_time())
-    found, _, _ = reader.read(values)
+    found, _, _ = reader.read(values.to_pylist())
     times.append(time.process_time())
-    for value in values:
+    for value in values.to_pylist():
         row = parse(value)
         for field in message.fields:
             getattr(row, field.name)

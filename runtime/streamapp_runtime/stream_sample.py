@@ -129,7 +129,7 @@ def _of_rows(batch: FetchedBatch, rows: pa.RecordBatch) -> Iterator[SampledRecor
     if CHANGE_COLUMN in table.column_names:
         changes = table.column(CHANGE_COLUMN).to_pylist()
         table = table.drop_columns([CHANGE_COLUMN])
-    for offset, (row, change) in enumerate(zip(encode_json(table), changes, strict=True), batch.offset):
+    for offset, (row, change) in enumerate(zip(encode_json(table).to_pylist(), changes, strict=True), batch.offset):
         if change is not None:
             yield SampledRecord(partition=place, offset=offset, row=row, deleted=change == "d")
 
@@ -142,7 +142,7 @@ def _of_messages(batch: FetchedBatch, decoder: MessageDecoder | None) -> Iterato
     if decoder is not None and len(batch.messages):
         decoded = decoder.decode(batch.messages, batch.ssp)
         offsets = [message.offset for message in decoded.messages]
-        rows = dict(zip(offsets, encode_json(decoded.rows), strict=True))
+        rows = dict(zip(offsets, encode_json(decoded.rows).to_pylist(), strict=True))
         unreadable = {bad.offset: bad.reason for bad in decoded.bad}
         if decoded.deleted is not None:
             deleted |= {offsets[at] for at in np.flatnonzero(decoded.deleted)}

@@ -103,8 +103,8 @@ MUTATIONS = (
         changes=(
             Change(
                 file=f"{_RUNTIME}/processor/committer.py",
-                old="            self._producer.send_all(changelog, SentRecords(timestamps=None, keys=keys,",
-                new="            str(SentRecords(timestamps=None, keys=keys,",
+                old="                self._producer.send_all(changelog, records)\n",
+                new="                str(records)\n",
             ),
         ),
     ),

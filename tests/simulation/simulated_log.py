@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from simulation.faulty_network import FaultyNetwork
 from simulation.numbered_app import HUB, LOG_FILE, NAME, Written
 from simulation.simulated_log_connection import DisturbedConnection, Image, LogImages
@@ -264,7 +266,7 @@ class ProcessLogProducer:
     def send_all(self, ssp: Ssp, records: SentRecords) -> None:
         """See `Producer.send_all`; the time of day is that of the process."""
         times = records.timestamps
-        times = [self._process.time_of_day()] * len(records) if times is None else times
+        times = np.full(len(records), self._process.time_of_day()) if times is None else times
         self._producer.send_all(ssp, SentRecords(timestamps=times, keys=records.keys, values=records.values))
 
     def commit(self) -> Mapping[Ssp, int]:

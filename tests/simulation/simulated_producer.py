@@ -88,7 +88,7 @@ class SimulatedProducer:
 
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record, as `Producer.send` says."""
-        self.send_all(ssp, SentRecords(timestamps=[timestamp], keys=[key], values=[value]))
+        self.send_all(ssp, SentRecords.of(timestamps=[timestamp], keys=[key], values=[value]))
 
     def send_all(self, ssp: Ssp, records: SentRecords) -> None:
         """Add records, as `Producer.send_all` says; many go out while the transaction is open.
@@ -102,12 +102,8 @@ class SimulatedProducer:
             return
         self._check_partition(ssp)
         self.prepare()
-        times = records.timestamps or [self._client.network.now()] * len(records)
         pending = self._pending.setdefault(ssp, [])
-        pending += (
-            KafkaRecord(max(time, 1), key, value)
-            for time, key, value in zip(times, records.keys, records.values, strict=True)
-        )
+        pending += (KafkaRecord(max(time, 1), *rest) for time, *rest in records.rows(self._client.network.now()))
         if len(pending) > _LINGERING:
             self._flush()
 

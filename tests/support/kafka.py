@@ -112,7 +112,7 @@ def write(topics, stream, values, *, aborted=0, partition=0):
     """Commit values to a partition, in transactions that no machine is too slow for, and abort so many more."""
     with topics.producer(stream) as producer:
         for some in _transactions(values):
-            records = SentRecords(timestamps=[1] * len(some), keys=[None] * len(some), values=some)
+            records = SentRecords.of(timestamps=[1] * len(some), keys=[None] * len(some), values=some)
             producer.send_all(ssp_of(stream, partition), records)
             producer.commit()
         for _ in range(aborted):

@@ -84,7 +84,7 @@ def write_records(systems: Systems, spec: SystemSpec, name: str, numbers: range)
             here = [number for number in numbers if number % KEYS % PARTITIONS == partition]
             values = [json.dumps({"k": number % KEYS, "n": number // KEYS}).encode() for number in here]
             times = [number + 1 for number in here]
-            sent = SentRecords(timestamps=times, keys=[None] * len(here), values=values)
+            sent = SentRecords.of(timestamps=times, keys=[None] * len(here), values=values)
             producer.send_all(Ssp(HUB, "in", partition), sent)
             producer.commit()
     assert eventually(lambda: settled(systems, spec, [stream]))

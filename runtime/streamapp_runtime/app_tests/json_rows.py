@@ -50,7 +50,7 @@ def value_problems(placed: PlacedRow, row: pa.Table | UnreadableRow, schema: pa.
 
 def compared_row(row: pa.Table) -> ComparedRow:
     """Return a row in the form in which it is compared and shown."""
-    (text,), (values,) = encode_json(row), row.to_pylist()
+    (text,), (values,) = encode_json(row).to_pylist(), row.to_pylist()
     return ComparedRow(text=text.decode(), values={name: _comparable(value) for name, value in values.items()})
 
 

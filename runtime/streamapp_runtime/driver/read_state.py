@@ -190,7 +190,7 @@ def _with_key(store: str, stored: StoredRows, key: Sequence[str]) -> Iterator[St
         raise RuntimeFailure(f"the key of {store} is {', '.join(stored.key)}: give {len(stored.key)}, not {len(key)}")
     keys = stored.rows.select(stored.key)
     _check_key(store, keys.schema, key)
-    found = [_texts(line) == list(key) for line in encode_json(keys)]
+    found = [_texts(line) == list(key) for line in encode_json(keys).to_pylist()]
     values = None if stored.values is None else [v for v, same in zip(stored.values, found, strict=True) if same]
     if any(found):
         rows = stored.rows.filter(pa.array(found))
@@ -217,7 +217,7 @@ def _rows(task: str, store: str, stored: StoredRows) -> Iterator[StateRow]:
     rows, times = stored.rows, [None] * len(stored.rows)
     if EVENT_TIME_COLUMN in rows.column_names:
         times, rows = rows.column(EVENT_TIME_COLUMN).to_pylist(), rows.drop_columns([EVENT_TIME_COLUMN])
-    lines = encode_json(rows)
+    lines = encode_json(rows).to_pylist()
     if stored.values is not None:
         lines = [_with_value(line, value) for line, value in zip(lines, stored.values, strict=True)]
     for time, line in zip(times, lines, strict=True):

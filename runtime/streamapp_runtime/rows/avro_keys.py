@@ -78,7 +78,7 @@ def avro_keys(rows: pa.Table, columns: Schema, header: bytes) -> pa.ChunkedArray
     names = {name.lower(): name for name in rows.column_names}
     values = [unify_floats(rows.column(names[column.name.lower()])) for column in columns.columns]
     written = _key_writer(columns).write(pa.Table.from_arrays(values, names=columns.names), header)
-    return pa.chunked_array([pa.array(written, pa.binary())])
+    return pa.chunked_array([written], pa.binary())
 
 
 @lru_cache(maxsize=100)

@@ -122,9 +122,10 @@ class JsonDecoder:
         return value.replace(b"\n", b" ") + b"\n"
 
 
-def encode_json(rows: pa.Table, options: JsonOptions = PLAIN_JSON) -> list[bytes]:
+def encode_json(rows: pa.Table, options: JsonOptions = PLAIN_JSON) -> pa.BinaryArray:
     """Encode each row as the value of a message."""
-    return [value for batch in rows.to_batches() for value in json_texts(batch, options).view(pa.binary()).to_pylist()]
+    texts = [json_texts(batch, options).view(pa.binary()) for batch in rows.to_batches()]
+    return pa.chunked_array(texts, pa.binary()).combine_chunks()
 
 
 def _python_type(kind: pa.DataType) -> Any:  # noqa: ANN401 - types are put together from it

@@ -92,7 +92,7 @@ def message_decoder(
 
 def encode_messages(
     rows: pa.Table, stream: StreamSpec | None, header: bytes = b"", columns: Schema | None = None
-) -> list[bytes | None]:
+) -> pa.BinaryArray:
     """Encode each row as a message's value, behind a header if it has one; a null text or null bytes are no value.
 
     Values of Avro have their types from `columns`.
@@ -101,18 +101,17 @@ def encode_messages(
         StreamSystemError: a value has no form in the stream's schema.
     """
     if stream is None:
-        return [*encode_json(rows)]
+        return encode_json(rows)
     if stream.format is StreamFormat.JSON:
-        return [*encode_json(rows, stream.json_options)]
+        return encode_json(rows, stream.json_options)
     if stream.format is StreamFormat.AVRO:
         assert columns is not None, "what is sent to a stream of Avro has one schema, which the planner checks"
-        return [*_avro_writer(columns, stream.avro.record_schema).write(rows, header)]
+        return _avro_writer(columns, stream.avro.record_schema).write(rows, header)
     if stream.format is StreamFormat.PROTOBUF:
-        return [*encode_protobuf_rows(rows, header)]
+        return encode_protobuf_rows(rows, header)
     if stream.format is StreamFormat.CSV:
-        return [line.encode() for line in csv_lines(rows, stream.csv)]
-    values: list[bytes | None] = rows.column(0).cast(pa.binary()).to_pylist()
-    return values
+        return pa.array([line.encode() for line in csv_lines(rows, stream.csv)], pa.binary())
+    return rows.column(0).cast(pa.binary()).combine_chunks()
 
 
 @lru_cache(maxsize=100)

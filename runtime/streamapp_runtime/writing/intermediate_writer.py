@@ -115,4 +115,4 @@ class IntermediateWriter:
             self._send_message(ssp, rows.slice(half))
         else:
             key = self._next_key(self._sender, ssp)
-            self._producer.send_all(ssp, SentRecords(timestamps=None, keys=[key], values=[message]))
+            self._producer.send_all(ssp, SentRecords.of(timestamps=None, keys=[key], values=[message]))

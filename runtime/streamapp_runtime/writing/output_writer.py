@@ -26,6 +26,9 @@ from streamapp_systems.protocols import Producer, SentRecords
 _BUFFERED_ROWS = 20_000
 """Few enough to be still in the CPU's cache when they are written."""
 
+_ENCODED_BYTES = 64 << 20
+"""Bytes of rows that are encoded at once: what becomes of them must fit a column, which has room for 2 GB."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputHeaders:
@@ -70,21 +73,25 @@ class OutputWriter:
                 self._send_rows(stream, buffer.drain(), spread)
 
     def _send_rows(self, stream: PlannedStream, rows: pa.Table, spread: int) -> None:
+        if rows.nbytes > _ENCODED_BYTES and len(rows) > 1:
+            half = len(rows) // 2
+            self._send_rows(stream, rows.slice(0, half), spread)
+            self._send_rows(stream, rows.slice(half), spread)
+            return
         rows, places = sort_by_partition(rows, self._partitions(stream, rows, spread))
         times = None
         if written_time(stream) is RecordTime.EVENT_TIME:
-            times = pc.fill_null(rows.column(EVENT_TIME_COLUMN), self._time_of_day()).to_numpy().tolist()
+            times = pc.fill_null(rows.column(EVENT_TIME_COLUMN), self._time_of_day()).to_numpy()
         values = _values(stream, without_event_time(rows), self._headers.values.get(stream.name, b""))
         records = SentRecords(timestamps=times, keys=self._keys(stream, rows), values=values)
         for partition, place in places:
             self._producer.send_all(Ssp(stream.system, stream.name, partition), records[place])
 
-    def _keys(self, stream: PlannedStream, rows: pa.Table) -> list[bytes | None]:
+    def _keys(self, stream: PlannedStream, rows: pa.Table) -> pa.BinaryArray:
         if not stream.key:
-            return [None] * len(rows)
+            return pa.nulls(len(rows), pa.binary())
         values, form = self._key_values(stream, rows)
-        keys: list[bytes | None] = key_bytes(values.combine_chunks(), form).to_pylist()
-        return keys
+        return key_bytes(values.combine_chunks(), form).cast(pa.binary())
 
     def _partitions(self, stream: PlannedStream, rows: pa.Table, spread: int) -> npt.NDArray[np.int64]:
         if not stream.key:
@@ -102,10 +109,10 @@ class OutputWriter:
         return avro_keys(rows, columns, self._headers.keys[stream.name]), KeyFormat.STRING
 
 
-def _values(stream: PlannedStream, rows: pa.Table, header: bytes) -> list[bytes | None]:
+def _values(stream: PlannedStream, rows: pa.Table, header: bytes) -> pa.BinaryArray:
     """Encode rows; one that deletes its key has no value."""
     if DELETED_COLUMN not in rows.column_names:
         return encode_messages(rows, stream.spec, header, stream.schema)
     values = encode_messages(rows.drop_columns([DELETED_COLUMN]), stream.spec, header, stream.schema)
-    deleted = rows.column(DELETED_COLUMN).to_pylist()
-    return [None if gone else value for value, gone in zip(values, deleted, strict=True)]
+    deleted = pc.fill_null(rows.column(DELETED_COLUMN), False).combine_chunks()
+    return pc.if_else(deleted, pa.scalar(None, pa.binary()), values)

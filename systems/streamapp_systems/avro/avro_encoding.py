@@ -37,16 +37,15 @@ class AvroRowWriter:
     def __init__(self, record: AvroType, schema: Schema) -> None:
         self._write = _record_writer(record, schema.columns, "")
 
-    def write(self, rows: pa.Table, header: bytes = b"") -> list[bytes]:
+    def write(self, rows: pa.Table, header: bytes = b"") -> pa.BinaryArray:
         """Return the record of each row, behind a header.
 
         Raises:
             StreamSystemError: the schema has no form for a value.
         """
-        encoded: list[bytes] = []
-        for batch in rows.combine_chunks().to_batches():
-            encoded += self._write(batch.columns, len(batch), header).to_pylist()
-        return encoded
+        batches = rows.combine_chunks().to_batches()
+        encoded = [self._write(batch.columns, len(batch), header) for batch in batches]
+        return pa.chunked_array(encoded, pa.binary()).combine_chunks()
 
 
 def _record_writer(

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import repeat
 from typing import NoReturn, TypeAlias
 
+import numpy as np
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from streamapp_core.ssp import Ssp
@@ -14,6 +15,7 @@ from streamapp_systems.kafka.admin import KafkaAdmin
 from streamapp_systems.kafka.client_config import Cluster
 from streamapp_systems.kafka.kafka_client import ask_until_known
 from streamapp_systems.kafka.transactional_client import TransactionClient
+from streamapp_systems.native.kafka_writing import produce_records
 from streamapp_systems.protocols import (
     CommitUnknown,
     SentRecords,
@@ -100,7 +102,7 @@ class KafkaProducer:
             Fenced: a later producer has the id.
             StreamSystemError: the partition does not exist, the record is too large, or the brokers don't take it.
         """
-        self.send_all(ssp, SentRecords(timestamps=[timestamp], keys=[key], values=[value]))
+        self.send_all(ssp, SentRecords.of(timestamps=[timestamp], keys=[key], values=[value]))
 
     def send_all(self, ssp: Ssp, records: SentRecords) -> None:
         """Add records, as `Producer.send_all` says; see `send`."""
@@ -228,15 +230,21 @@ class KafkaProducer:
         self._client, self._was_away = client, True
 
     def _produce(self, ssp: Ssp, records: SentRecords, on_delivery: _OnDelivery | None = None) -> None:
+        """Hand records to the client: natively those that it takes so, which report nothing, and the others one by one.
+
+        What it refuses it is given again in that way, which says why.
+        """
         topic, partition = self._streams[ssp.stream].address, ssp.partition
+        if len(records) > 1 and on_delivery is None:
+            columns = {"keys": records.keys, "values": records.values, "timestamps": records.timestamps}
+            records = records[produce_records(self._client.producer, topic, partition, **columns) :]
+        if not len(records):
+            return
         produce = partial(self._client.producer.produce, topic)
-        times = records.timestamps or repeat(0)
-        if records.timestamps and min(records.timestamps) < 1:
-            times = [max(time, 1) for time in records.timestamps]
+        times = repeat(0) if records.timestamps is None else np.maximum(records.timestamps, 1).tolist()
+        values, keys = records.values.to_pylist(), records.keys.to_pylist()
         try:  # a loop in C, and no names of arguments: each would cost as much as the call
-            sent = map(
-                produce, records.values, records.keys, repeat(partition), repeat(on_delivery), repeat(None), times
-            )
+            sent = map(produce, values, keys, repeat(partition), repeat(on_delivery), repeat(None), times)
             deque(sent, maxlen=0)
         except (KafkaException, SystemError) as error:
             self._refused(ssp, topic, error)
@@ -279,4 +287,5 @@ def _open_client(cluster: Cluster, owner: TransactionOwner) -> TransactionClient
 
 
 def _size(records: SentRecords) -> int:
-    return _OVERHEAD * len(records) + sum(sum(map(len, filter(None, part))) for part in (records.keys, records.values))
+    size: int = _OVERHEAD * len(records) + records.keys.nbytes + records.values.nbytes
+    return size

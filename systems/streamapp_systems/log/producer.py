@@ -55,14 +55,11 @@ class LogProducer:
 
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record, as `Producer.send` says."""
-        self.send_all(ssp, SentRecords(timestamps=[timestamp], keys=[key], values=[value]))
+        self.send_all(ssp, SentRecords.of(timestamps=[timestamp], keys=[key], values=[value]))
 
     def send_all(self, ssp: Ssp, records: SentRecords) -> None:
         """Add records, as `Producer.send_all` says."""
-        times = records.timestamps
-        if times is None:
-            times = [time_of_day()] * len(records)
-        self._sent.setdefault(ssp, []).extend(zip(times, records.keys, records.values, strict=True))
+        self._sent.setdefault(ssp, []).extend(records.rows(time_of_day()))
 
     def commit(self) -> Mapping[Ssp, int]:
         """Write all that was sent, as `Producer.commit` says.

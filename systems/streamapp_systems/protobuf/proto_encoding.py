@@ -27,21 +27,21 @@ _PLAIN = {
 }
 
 
-def encode_protobuf_rows(rows: pa.Table, header: bytes = b"") -> list[bytes]:
+def encode_protobuf_rows(rows: pa.Table, header: bytes = b"") -> pa.BinaryArray:
     """Return the message of each row, behind a header.
 
     Raises:
         StreamSystemError: a value has no form in Protobuf.
     """
-    encoded: list[bytes] = []
+    encoded: list[pa.BinaryArray] = []
     for batch in rows.combine_chunks().to_batches():
         columns = [_written(column, name) for name, column in zip(rows.column_names, batch.columns, strict=True)]
         written = pa.RecordBatch.from_arrays(columns, names=rows.column_names)
         values = _handler(written.schema).record_batch_to_array(written)
         if header:
             values = pc.binary_join_element_wise(pa.scalar(header, pa.binary()), values, _JOINED)
-        encoded += values.to_pylist()
-    return encoded
+        encoded.append(values)
+    return pa.chunked_array(encoded, pa.binary()).combine_chunks()
 
 
 def _written(values: pa.Array, place: str) -> pa.Array:

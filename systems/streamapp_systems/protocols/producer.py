@@ -1,8 +1,12 @@
 """Writing in transactions: what a producer does, and in whose name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
 
@@ -18,14 +22,24 @@ class TransactionOwner:
     epoch: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SentRecords:
     """Records to write to one partition, in their order, as columns of one length."""
 
-    timestamps: Sequence[int] | None
+    timestamps: npt.NDArray[np.int64] | None
     """None: the time of day, whenever that is."""
-    keys: Sequence[bytes | None]
-    values: Sequence[bytes | None]
+    keys: pa.BinaryArray
+    """Null: the record has none."""
+    values: pa.BinaryArray
+    """Null: the record deletes its key."""
+
+    @classmethod
+    def of(
+        cls, *, timestamps: Sequence[int] | None, keys: Sequence[bytes | None], values: Sequence[bytes | None]
+    ) -> "SentRecords":
+        """Return records of such sequences; keys and values may take up to 2 GB each."""
+        times = None if timestamps is None else np.array(timestamps, np.int64)
+        return cls(timestamps=times, keys=pa.array(keys, pa.binary()), values=pa.array(values, pa.binary()))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -35,6 +49,11 @@ class SentRecords:
         return SentRecords(
             timestamps=None if times is None else times[place], keys=self.keys[place], values=self.values[place]
         )
+
+    def rows(self, now: int) -> Iterator[tuple[int, bytes | None, bytes | None]]:
+        """Return the timestamp, key and value of each record; those that have no time are of `now`."""
+        times = [now] * len(self) if self.timestamps is None else self.timestamps.tolist()
+        return zip(times, self.keys.to_pylist(), self.values.to_pylist(), strict=True)
 
 
 class Producer(Protocol):

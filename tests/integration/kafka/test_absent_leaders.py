@@ -57,7 +57,7 @@ def test_a_partition_is_read_to_its_end_as_its_leader_says_and_without_an_answer
 
 def records_that_are_sent_at_once():
     """Give so many records that the client does not keep them until the commit."""
-    return SentRecords(timestamps=None, keys=[None] * 40, values=[b"x" * 900_000] * 40)
+    return SentRecords.of(timestamps=None, keys=[None] * 40, values=[b"x" * 900_000] * 40)
 
 
 class Story:

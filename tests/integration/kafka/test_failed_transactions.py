@@ -12,7 +12,7 @@ def send_until_refused(producer, stream):
     """Send records, as a processor does that has much to write, until the producer takes none any more."""
     deadline = time.monotonic() + DEADLINE
     while time.monotonic() < deadline:
-        producer.send_all(ssp_of(stream), SentRecords(timestamps=None, keys=[b"k"] * 10, values=[b"v"] * 10))
+        producer.send_all(ssp_of(stream), SentRecords.of(timestamps=None, keys=[b"k"] * 10, values=[b"v"] * 10))
         time.sleep(0.01)
 
 
@@ -38,7 +38,7 @@ def test_who_was_fenced_while_it_sends_learns_that_it_was(topics):
 
 def test_large_records_that_come_at_once_wait_for_each_other(topics):
     stream, count = topics.create(), 300
-    records = SentRecords(timestamps=None, keys=[None] * count, values=[b"x" * 900_000] * count)
+    records = SentRecords.of(timestamps=None, keys=[None] * count, values=[b"x" * 900_000] * count)
     with topics.producer(stream) as producer:
         producer.send_all(ssp_of(stream), records)
         assert producer.commit() == {ssp_of(stream): count}

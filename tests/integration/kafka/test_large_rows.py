@@ -44,7 +44,9 @@ def write(source, first):
     values = [json.dumps({"k": n, "n": n, "text": TEXT}).encode() for n in range(first, first + ROWS)]
     times = [1_700_000_000_000 + n for n in range(first, first + ROWS)]
     with closing(source.producer("source", 1)) as producer:
-        producer._producer.send_all(Ssp(HUB, "in", 0), SentRecords(timestamps=times, keys=[None] * ROWS, values=values))
+        producer._producer.send_all(
+            Ssp(HUB, "in", 0), SentRecords.of(timestamps=times, keys=[None] * ROWS, values=values)
+        )
         producer.commit()
 
 

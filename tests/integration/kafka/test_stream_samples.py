@@ -26,7 +26,7 @@ def planned(kafka, topic):
 
 def records_that_are_sent_at_once():
     """Give so many records that the client does not keep them until the transaction is aborted."""
-    return SentRecords(timestamps=None, keys=[None] * 40, values=[b"x" * 900_000] * 40)
+    return SentRecords.of(timestamps=None, keys=[None] * 40, values=[b"x" * 900_000] * 40)
 
 
 def test_the_last_records_are_found_between_the_ends_of_transactions(tmp_path, kafka, topics):

@@ -31,7 +31,7 @@ def test_what_is_read_by_a_schema_is_written_by_it_again(case):
         return
     given_values = [written(schema, row) for row in rows]
     table, _, _ = AvroRowReader(avro, columns).read(given_values * MANY)
-    encoded = AvroRowWriter(avro, columns).write(table, b"head")
+    encoded = AvroRowWriter(avro, columns).write(table, b"head").to_pylist()
     again, good, _ = AvroRowReader(avro, columns).read(encoded, 4)
     assert good.all()
     assert same(again.to_pylist(), table.to_pylist())
@@ -72,7 +72,9 @@ def record(name="R", **fields):
 def writer(columns, schema):
     avro, of = parse_avro_schema(json.dumps(schema)), parse_schema(columns)
     assert list(find_unwritable_by(avro, of)) == []
-    return lambda *rows: AvroRowWriter(avro, of).write(pa.Table.from_pylist([*rows], schema=arrow_schema(of)))
+    return lambda *rows: (
+        AvroRowWriter(avro, of).write(pa.Table.from_pylist([*rows], schema=arrow_schema(of))).to_pylist()
+    )
 
 
 @pytest.mark.parametrize(

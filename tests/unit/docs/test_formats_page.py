@@ -26,7 +26,7 @@ def test_the_example_reads_and_writes_what_the_page_shows():
     start = datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC)
     paid = start + datetime.timedelta(milliseconds=123)
     assert found.rows.to_pylist() == [{"id": 7, "paid": paid, "steps": [{"at": start, "by": "web"}]}]
-    assert encode_messages(found.rows, streams["paid"]) == [written.strip().encode()]
+    assert encode_messages(found.rows, streams["paid"]).to_pylist() == [written.strip().encode()]
     assert json.loads(written)
 
 

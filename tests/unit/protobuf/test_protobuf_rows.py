@@ -267,7 +267,7 @@ def test_what_is_written_is_read_again_by_its_own_file(rows, skipped):
         {name: list(value.items()) if name in "mno" else value for name, value in row.items()} for row in rows
     ]
     table = pa.Table.from_pylist(given_rows, arrow_schema(schema)).slice(skipped)
-    values = encode_protobuf_rows(table, b"head")
+    values = encode_protobuf_rows(table, b"head").to_pylist()
     message = message_of(proto_text_of(schema, "com.shop.Out"))
     found, _, reasons = ProtoRowReader(message, schema).read(values, len(b"head"))
     assert reasons == {}
@@ -392,7 +392,7 @@ def test_fields_that_no_column_names_are_not_asked_for():
 
 def test_many_messages_are_read_in_parts():
     text = PROTO3 + "message M { int64 a = 1; }"
-    values = [encode_protobuf_rows(pa.table({"a": [n]}))[0] for n in range(100)] * 300
+    values = [encode_protobuf_rows(pa.table({"a": [n]}))[0].as_py() for n in range(100)] * 300
     values[20_000] = b"\x08"
     rows, reasons = read(text, None, *values)
     assert list(reasons) == [20_000]

@@ -27,7 +27,7 @@ class Log:
 
     def send_all(self, ssp, records):
         assert records.timestamps is None
-        for value in records.values:
+        for value in records.values.to_pylist():
             assert len(value) <= RECORD_BYTES
             self.messages.append((ssp, value))
 

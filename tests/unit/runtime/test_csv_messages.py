@@ -49,7 +49,7 @@ def test_what_is_written_is_read_again(rows, delimiter, null):
         [dict(zip("abcd", row, strict=True)) for row in rows], arrow_schema(parse_schema(columns))
     )
     options = {"delimiter": delimiter, "nullValue": null}
-    values = encode_messages(table, stream(**options))
+    values = encode_messages(table, stream(**options)).to_pylist()
     assert read(columns, *values, **options) == (rows, {})
     for value, row in zip(values, rows, strict=True):
         (theirs,) = csv.reader(io.StringIO(value.decode(), newline=""), delimiter=delimiter, strict=True)

@@ -107,7 +107,7 @@ def test_strange_messages_are_judged_alike_by_both_be_their_texts_read_or_not(va
 @given(st.lists(st.text(max_size=5) | st.none(), max_size=5))
 def test_what_is_written_is_read_again(texts: list[str | None]) -> None:
     rows = pa.table({"text": pa.array(texts, pa.string())})
-    read = JsonDecoder(rows.schema).decode(messages_of(list(encode_json(rows))), SSP)
+    read = JsonDecoder(rows.schema).decode(messages_of(encode_json(rows).to_pylist()), SSP)
     assert (read.rows.to_pylist(), read.bad) == (rows.to_pylist(), ())
 
 

@@ -18,8 +18,8 @@ class Log:
         self.records = {}
 
     def send_all(self, ssp, records):
-        sent = zip(records.timestamps, records.keys, records.values, strict=True)
-        self.records.setdefault(ssp.partition, []).extend(sent)
+        assert records.timestamps is not None
+        self.records.setdefault(ssp.partition, []).extend(records.rows(NOW))
 
 
 def rows(column, keys, times):
