@@ -1,7 +1,7 @@
-"""An app that runs until it is stopped: `python -m benchmarks.kafka_live FOLDER SERVERS TOPIC OUTPUT INTERVAL`.
+"""An app that runs until it is stopped: `python -m benchmarks.kafka_live CASE FOLDER SERVERS TOPIC OUTPUT INTERVAL`.
 
-The keyed count with a repartition, on two processors. Prints how many rows were read, a line a look; a line on its
-standard input stops it.
+A case of `benchmarks.kafka_ours`, or a Nexmark query, on two processors, with commits at the interval. Prints how many
+rows were read, a line a look; a line on its standard input stops it.
 """
 
 import subprocess
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from benchmarks.kafka_ours import document
+from benchmarks import kafka_ours, nexmark_ours
 from streamapp_runtime.driver.run_app import run_app
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.driver.start_run import RunRequest
@@ -34,14 +34,18 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
 def main() -> None:
     from streamapp_runtime.spark.spark_host import SparkHost
 
-    folder, servers, topic, output, interval = sys.argv[1:]
+    case, folder, servers, topic, output, interval = sys.argv[1:]
     stop = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.readline(), stop.set()), daemon=True).start()
-    text = document("shuffle", servers, topic, output, bounded=False, commit_interval=interval)
+    if case in kafka_ours.OPERATORS:
+        read = {"readings": topic}
+        text = kafka_ours.document(case, servers, read, output, bounded=False, commit_interval=interval)
+    else:
+        text = nexmark_ours.document(case, servers, topic, output, bounded=False, commit_interval=interval)
     request = RunRequest(text=text, folder=Path(folder), state=Path(folder) / "state", fresh=True, run_id=output)
 
     def tell(summary: Summary) -> None:
-        print(sum(stream.read for stream in summary.streams if stream.name == "readings"), flush=True)
+        print(sum(stream.read for stream in summary.streams if stream.name in {"readings", "events"}), flush=True)
 
     with suppress(Drained):
         run_app(request, SparkHost, tell, drain=stop.is_set)

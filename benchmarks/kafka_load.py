@@ -5,6 +5,7 @@
 
 import sys
 import time
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from streamapp_core.murmur2 import murmur2, partitions
 
 KEYS, PARTITIONS = 100_000, 8
+BEGIN = 1_700_000_000_000
+"""The event time of the first reading, in milliseconds."""
+LATER = "last"
+"""Sensors whose readings are much later, one in each partition, begin so: they make windows close."""
+_LATER_MILLISECONDS = 3_600_000
+_TICK_ROWS, _TICK_MILLISECONDS = 50, 10
+"""Rows with one event time, and the milliseconds to the next: with 100,000 keys and 20 s, a row has one partner."""
 _BATCH = 50_000
 _TICK_SECONDS = 0.01
 _LINE = (
@@ -34,13 +42,15 @@ class InputSource:
         self._keys = [sensor.encode() for sensor in self._sensors]
         self._partitions = partitions_of(self._keys)
 
-    def batch(self, rows: int, at: int, /) -> Messages:
-        """Return the messages of so many readings; `at` is when they were made, in milliseconds."""
+    def batch(self, at: Sequence[int], /) -> Messages:
+        """Return the messages of readings that were made at these times, in milliseconds."""
+        rows = len(at)
         found: Messages = {partition: [] for partition in range(PARTITIONS)}
         numbers = self._random.integers(0, KEYS, rows)
         values = self._random.integers(0, 1_000, rows).tolist()
-        for number, partition, value in zip(numbers.tolist(), self._partitions[numbers].tolist(), values, strict=True):
-            line = _LINE % (self._sensors[number], value, at, number % 100)
+        partitions = self._partitions[numbers].tolist()
+        for number, partition, value, time_ in zip(numbers.tolist(), partitions, values, at, strict=True):
+            line = _LINE % (self._sensors[number], value, time_, number % 100)
             found[partition].append({"key": self._keys[number], "value": line.encode()})
         return found
 
@@ -63,14 +73,27 @@ def make_topics(servers: str, *topics: str, kept: int | None = None) -> None:
         future.result()
 
 
-def fill(servers: str, topic: str, rows: int) -> None:
-    """Make a topic and write so many readings to it, as fast as possible."""
+def topics(case: str, rows: int) -> Mapping[str, str]:
+    """Return the streams of a case of so many rows, each with its topic."""
+    if case == "pairs":
+        return {side: f"{side}-{rows // 2}" for side in ("left", "right")}
+    return {"readings": f"readings-{rows}"}
+
+
+def fill(servers: str, topic: str, rows: int, seed: int) -> None:
+    """Make a topic of so many readings whose event times go on in steps, and one much later in each partition."""
     make_topics(servers, topic)
     producer = Producer({"bootstrap.servers": servers, "queue.buffering.max.messages": 1_000_000, "linger.ms": 50})
-    readings = InputSource()
+    readings = InputSource(seed)
     for start in range(0, rows, _BATCH):
-        send(producer, topic, readings.batch(min(_BATCH, rows - start), now()))
+        ticks = np.arange(start, min(start + _BATCH, rows)) // _TICK_ROWS
+        send(producer, topic, readings.batch((BEGIN + ticks * _TICK_MILLISECONDS).tolist()))
         producer.flush()
+    later = BEGIN + rows // _TICK_ROWS * _TICK_MILLISECONDS + _LATER_MILLISECONDS
+    names = [f"{LATER}-{number}".encode() for number in range(100 * PARTITIONS)]
+    for partition, name in dict(zip(partitions_of(names).tolist(), names, strict=True)).items():
+        producer.produce(topic, b'{"sensor":"%b","value":0,"at":%d}' % (name, later), name, partition)
+    producer.flush()
 
 
 def send(producer: Producer, topic: str, messages: Messages) -> None:
@@ -85,7 +108,7 @@ def offer(servers: str, topic: str, per_second: int, seconds: float, readings: I
     began, written = time.monotonic(), 0
     while (passed := time.monotonic() - began) < seconds:
         wanted = min(int(passed * per_second) - written, _BATCH)
-        messages = readings.batch(wanted, now())
+        messages = readings.batch([now()] * wanted)
         send(producer, topic, messages)
         producer.poll(0)
         written += sum(map(len, messages.values()))

@@ -6,19 +6,34 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.kafka import ROWS, quix_python
+from tools.kafka.jars import default_cache
+
+from benchmarks.kafka_load import topics
 from benchmarks.measured import Measured
 
 PROCESSES = 2
+QUIX = "quixstreams==3.28.1"
 SCRIPT = Path(__file__).with_name("kafka_quix.py")
 
 
+def quix_python() -> Path:
+    """Return the interpreter of an environment that has Quix Streams, made once in the cache."""
+    folder = default_cache() / QUIX
+    python = folder / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)  # noqa: S603
+        subprocess.run([python, "-m", "pip", "install", "--quiet", QUIX], check=True)  # noqa: S603
+    return python
+
+
 def main() -> None:
-    _, folder, servers, topic, output = sys.argv[1:]
+    case, folder, servers, rows, output = sys.argv[1:]
+    (topic,) = topics(case, int(rows)).values()
+    python = quix_python()
     began = time.time()
     processes = []
     for number in range(PROCESSES):
-        command = [quix_python(), SCRIPT, f"{folder}/{number}", servers, topic, output, str(ROWS[topic])]
+        command = [python, SCRIPT, f"{folder}/{number}", servers, topic, output, rows]
         processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))  # noqa: S603
     seen = [json.loads(process.communicate()[0].splitlines()[-1]) for process in processes]
     end = max(when for looks in seen for when, _ in looks[:-1])

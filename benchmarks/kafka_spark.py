@@ -1,29 +1,30 @@
-"""One run of a Kafka case on Structured Streaming: `python -m benchmarks.kafka_spark CASE FOLDER SERVERS TOPIC OUTPUT`.
+"""One run of a case on Structured Streaming: `python -m benchmarks.kafka_spark FORM CASE FOLDER SERVERS ROWS OUTPUT`.
 
-`count` and `join` are all in the JVM; `count-unsent` writes nothing out. `rows` and `pandas` keep the same counts in
-Python: transformWithState in its form for rows, and in the one for pandas. Everything is at least once: Kafka's sink
-has nothing else.
+`FORM` is `jvm`, where all is in the JVM, state in RocksDB with a changelog; windows and pairs come once they are
+final. `rows` and `pandas` keep the counts in Python: transformWithState in its form for rows, and in the one for
+pandas. Everything is at least once: Kafka's sink has nothing else.
 """
 
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.functions import col, expr, from_json, struct, to_json
+from pyspark.sql.functions import col, expr, from_json, struct, to_json, window
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from tools.kafka.jars import default_cache, kafka_jars
 
+from benchmarks.kafka_load import topics
 from benchmarks.structured_streaming import ROCKSDB, measured
 
 SCHEMA = "sensor string, value int, at bigint, site string, note string"
 RESULT = "sensor string, readings bigint, total bigint, at bigint"
 POM = Path(__file__).with_name("spark-kafka.xml")
-BATCH = {"rows": 100_000, "pandas": 5_000}
-"""Rows per batch: the JVM is fastest with a million."""
+BATCH = {"rows": 100_000, "pandas": 5_000, "pairs": 200_000}
+"""Rows of each topic per batch: the JVM is fastest with a million otherwise."""
 
 
 class Count(StatefulProcessor):
@@ -78,45 +79,64 @@ def session(folder: Path) -> SparkSession:
     return SparkSession.builder.config(map=settings).getOrCreate()
 
 
-def query(case: str, readings: DataFrame, folder: Path) -> DataFrame:
-    """Write the query of a case."""
-    match case:
-        case "join":
-            places = readings.sparkSession.read.parquet(f"{folder}/places")
-            return readings.select("sensor", "value", "at").join(places.hint("broadcast"), "sensor", "left")
-        case "rows":
-            return readings.groupBy("sensor").transformWithState(CountRows(), RESULT, "Update", "None")
-        case "pandas":
-            return readings.groupBy("sensor").transformWithStateInPandas(CountPandas(), RESULT, "Update", "None")
-    counts = (expr("count(*) as readings"), expr("sum(value) as total"), expr("max(at) as at"))
-    return readings.groupBy("sensor").agg(*counts)
-
-
-def main() -> None:
-    case, place, servers, topic, output = sys.argv[1:]
-    folder = Path(place).absolute()
-    spark = session(folder)
-    began = time.monotonic()
+def read(spark: SparkSession, servers: str, topic: str, rows: int) -> DataFrame:
+    """Read a topic as rows, so many a batch."""
     source = {
         "kafka.bootstrap.servers": servers,
         "subscribe": topic,
         "startingOffsets": "earliest",
-        "maxOffsetsPerTrigger": str(BATCH.get(case, 1_000_000)),
+        "maxOffsetsPerTrigger": str(rows),
     }
-    read = spark.readStream.format("kafka").options(**source).load()
-    readings = read.select(from_json(col("value").cast("string"), SCHEMA).alias("row")).select("row.*")
-    written = query(case, readings, folder)
-    if case == "count-unsent":
-        sink = written.writeStream.format("noop")
-    else:
-        messages = written.select(col("sensor").alias("key"), to_json(struct("*")).alias("value"))
-        options = {"kafka.bootstrap.servers": servers, "topic": output}
-        sink = messages.writeStream.format("kafka").options(**options)
-    sink = sink.outputMode("append" if case == "join" else "update").trigger(availableNow=True)
+    loaded = spark.readStream.format("kafka").options(**source).load()
+    return loaded.select(from_json(col("value").cast("string"), SCHEMA).alias("row")).select("row.*")
+
+
+def query(form: str, case: str, streams: Sequence[DataFrame], folder: Path) -> DataFrame:
+    """Write the query of a case over its streams."""
+    readings = streams[0]
+    match case:
+        case "join":
+            places = readings.sparkSession.read.parquet(f"{folder}/places")
+            return readings.select("sensor", "value", "at").join(places.hint("broadcast"), "sensor", "left")
+        case "windows":
+            grouped = _timed(readings).groupBy("sensor", window("time", "1 minute").alias("minute"))
+            counted = grouped.agg(expr("count(*) as readings"), expr("sum(value) as total"))
+            return counted.selectExpr("sensor", "minute.start as start", "minute.end as end", "readings", "total")
+        case "pairs":
+            left, right = map(_timed, streams)
+            near = "time between left_time - interval 10 seconds and left_time + interval 10 seconds"
+            joined = left.withColumnRenamed("time", "left_time").join(
+                right.withColumnsRenamed({"sensor": "right_sensor", "value": "other"}),
+                expr(f"sensor = right_sensor and {near}"),
+            )
+            return joined.selectExpr("sensor", "1 as readings", "value + other as total")
+    grouped = readings.groupBy("sensor")
+    if form == "rows":
+        return grouped.transformWithState(CountRows(), RESULT, "Update", "None")
+    if form == "pandas":
+        return grouped.transformWithStateInPandas(CountPandas(), RESULT, "Update", "None")
+    return grouped.agg(expr("count(*) as readings"), expr("sum(value) as total"), expr("max(at) as at"))
+
+
+def _timed(readings: DataFrame) -> DataFrame:
+    times = readings.selectExpr("sensor", "value", "timestamp_millis(at) as time")
+    return times.withWatermark("time", "10 seconds")
+
+
+def main() -> None:
+    form, case, place, servers, rows, output = sys.argv[1:]
+    folder = Path(place).absolute()
+    spark = session(folder)
+    began = time.monotonic()
+    batch = BATCH.get(case, BATCH.get(form, 1_000_000))
+    streams = [read(spark, servers, topic, batch) for topic in topics(case, int(rows)).values()]
+    written = query(form, case, streams, folder)
+    messages = written.select(col("sensor").alias("key"), to_json(struct("*")).alias("value"))
+    sink = messages.writeStream.format("kafka").options(**{"kafka.bootstrap.servers": servers, "topic": output})
+    sink = sink.outputMode("update" if case == "count" else "append").trigger(availableNow=True)
     running = sink.option("checkpointLocation", f"{folder}/checkpoint").start()
     running.awaitTermination()
-    seconds = time.monotonic() - began
-    result = measured([running], seconds)
+    result = measured([running], time.monotonic() - began)
     spark.stop()
     result.print()
 

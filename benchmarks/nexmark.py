@@ -1,21 +1,22 @@
 """The Nexmark queries from topic to topic: StreamApp beside Flink's SQL and Structured Streaming.
 
-`python -m benchmarks nexmark`, or `python -m benchmarks.nexmark EVENTS REPETITIONS QUERY...` for some of them. Each run
-is a process of its own in an empty folder; the systems take turns on one broker with one input, and what each has
-committed must be what the oracle finds. Compared are events per CPU second once a system is warm: the CPU seconds of a
-run over all events less those of a run over the first quarter of them (see docs/performance.md).
+Each run is a process of its own in an empty folder; the systems take turns on one broker with one input, and what each
+has committed must be what the oracle finds. Compared are events per CPU second once a system is warm: the CPU seconds
+of a run over all events less those of a run over the first quarter of them (see docs/performance.md). What was
+measured is kept in `build/benchmarks`, and so are the events: a call makes the runs that are missing there.
 """
 
+import argparse
 import itertools
 import json
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median
 
 from confluent_kafka import Message
 from examples.nexmark.check import Oracle
@@ -23,74 +24,119 @@ from examples.nexmark.generate import make, write_files, write_topic
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
-from benchmarks.kafka import consumed
+from benchmarks.flink_sql import HERE as FLINK
+from benchmarks.flink_sql import classes
 from benchmarks.kafka_load import PARTITIONS, make_topics
-from benchmarks.nexmark_flink import HERE as FLINK
+from benchmarks.kafka_results import consumed
 from benchmarks.nexmark_queries import KEYS, QUERIES
-from benchmarks.streaming import watched
+from benchmarks.runs import FOLDER, PART, Runs, cell
 
-EVENTS, RATE, DISORDER = 2_000_000, 10_000, 4_000
-PART = 4
-"""A short run has one of so many events."""
+EVENTS, ROUNDS = 2_000_000, 3
+RATE, DISORDER = 10_000, 4_000
 START = datetime(2026, 1, 1, tzinfo=UTC)
-REPETITIONS = 3
+OURS = "streamapp"
+LIMIT_SECONDS = 600.0
 NO_LAST_WINDOW = frozenset({"q12"})
 """Flink drops windows by the time of day that are open when its input ends."""
-LIMIT_SECONDS = 400.0
-_numbers = itertools.count()
 
 
-@dataclass(slots=True)
-class Side:
-    """One system, which queries it can't express, and what its runs took."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """A system, its module and arguments, and which queries it can't express."""
 
     title: str
     command: tuple[str, ...]
     missing: frozenset[str] = frozenset()
-    runs: dict[str, list[float]] = field(default_factory=dict)
-    """By query: the CPU seconds for the events that a long run has beyond a short one."""
-    late: set[str] = field(default_factory=set)
-
-    def run(self, query: str, servers: str, data: Path, topic: str) -> float:
-        """Run a query, compare what it found, and return the CPU seconds.
-
-        Raises:
-            TimeoutError: it has not ended in time.
-        """
-        output = f"out-{next(_numbers)}"
-        make_topics(servers, output)
-        with tempfile.TemporaryDirectory() as place:
-            folder = Path(place)
-            shutil.copy(data / "side.jsonl", folder)
-            module, *more = self.command
-            command = [sys.executable, "-m", f"benchmarks.{module}", *more, query, place, servers, topic, output]
-            _, seconds = watched(command, LIMIT_SECONDS)
-            results = folder / "results"
-            results.mkdir()
-            rows = final_rows(consumed(servers, output), KEYS.get(query, ()))
-            (results / "part-1.json").write_bytes(b"".join(row + b"\n" for row in rows))
-            with Oracle(data) as oracle:
-                comparison = oracle.compare(query, results)
-        if not comparison.equal:
-            sys.exit(f"{self.title}, {query}: {comparison}")
-        return seconds
-
-    def rate(self, query: str, events: int) -> float | None:
-        """Return events per CPU second; None: there is no run."""
-        runs = self.runs.get(query)
-        return (events - events // PART) / max(median(runs), 0.1) if runs else None
 
 
-SIDES = (
-    Side("StreamApp", ("nexmark_ours",)),
-    Side("Flink, heap", ("nexmark_flink", "hashmap"), NO_LAST_WINDOW),
-    Side("Flink, RocksDB", ("nexmark_flink", "rocksdb"), NO_LAST_WINDOW),
-    Side(
-        "Spark, RocksDB",
-        ("nexmark_spark",),
-        frozenset({"q04", "q05", "q07", "q09", "q12", "q15", "q16", "q18", "q19"}),
+SYSTEMS: Mapping[str, System] = {
+    OURS: System(title="StreamApp", command=("nexmark_ours",)),
+    "flink-heap": System(title="Flink, heap", command=("nexmark_flink", "heap"), missing=NO_LAST_WINDOW),
+    "flink-rocksdb": System(title="Flink, RocksDB", command=("nexmark_flink", "rocksdb"), missing=NO_LAST_WINDOW),
+    "spark": System(
+        title="Spark, RocksDB",
+        command=("nexmark_spark",),
+        missing=frozenset({"q04", "q05", "q07", "q09", "q12", "q15", "q16", "q18", "q19"}),
     ),
-)
+}
+
+
+@dataclass(slots=True)
+class Bench:
+    """A broker, the topics on it, and what is known; `spread` has bids of anybody on anything."""
+
+    servers: str
+    runs: Runs
+    limit: float
+    spread: bool
+    topics: set[str] = field(default_factory=set)
+    outputs: Iterator[int] = field(default_factory=itertools.count)
+
+    def run(self, name: str, query: str, events: int, number: int) -> None:
+        """Run a system on a query, unless that run is known; what is found must be what the oracle finds."""
+        output = f"out-{next(self.outputs)}"
+        data = events_folder(events, spread=self.spread)
+        topic = data.name
+        with tempfile.TemporaryDirectory() as place:
+            module, *form = SYSTEMS[name].command
+            command = [sys.executable, "-m", f"benchmarks.{module}", *form, query, place, self.servers, topic, output]
+
+            def prepare() -> None:
+                write_events(data, events, spread=self.spread)
+                if topic not in self.topics:
+                    write_topic(self.servers, topic, read_events(data), PARTITIONS)
+                    self.topics.add(topic)
+                make_topics(self.servers, output)
+                shutil.copy(data / "side.jsonl", place)
+
+            def check() -> tuple[int, ...]:
+                return (self._compare(f"{SYSTEMS[name].title}, {query}", query, output, data, Path(place)),)
+
+            key = (case_name(query, spread=self.spread), name, events, number)
+            self.runs.measure(key, command, self.limit, prepare, check)
+
+    def _compare(self, who: str, query: str, output: str, data: Path, folder: Path) -> int:
+        """Compare what was committed with what the oracle finds, and return how many rows that are."""
+        results = folder / "results"
+        results.mkdir()
+        with (results / "part-1.json").open("wb") as file:
+            file.writelines(row + b"\n" for row in final_rows(consumed(self.servers, output), KEYS.get(query, ())))
+        with Oracle(data) as oracle:
+            comparison = oracle.compare(query, results)
+        if not comparison.equal:
+            sys.exit(f"{who}: {comparison}")
+        return comparison.rows
+
+
+def case_name(query: str, *, spread: bool) -> str:
+    """Return the name of a query's runs."""
+    return f"{query}-spread" if spread else query
+
+
+def events_folder(events: int, *, spread: bool) -> Path:
+    """Return the folder of so many events."""
+    return FOLDER / case_name(f"nexmark-{events}", spread=spread)
+
+
+def write_events(folder: Path, events: int, *, spread: bool) -> None:
+    """Write events into files, one for each partition, unless they are there."""
+    if folder.exists():
+        return
+    lines = make(events=events, seed=1, rate=RATE, start=START, disorder=DISORDER, spread=spread)
+    work = Path(tempfile.mkdtemp(dir=FOLDER))
+    write_files(work, lines, PARTITIONS)
+    work.rename(folder)
+
+
+def read_events(folder: Path) -> Iterator[bytes]:
+    """Yield the events in their order: files have them in turns."""
+    with ExitStack() as opened:
+        files = [
+            opened.enter_context((folder / "events" / f"{number}.jsonl").open("rb")) for number in range(PARTITIONS)
+        ]
+        for line in itertools.chain.from_iterable(itertools.zip_longest(*files)):
+            if line is not None:
+                yield line.rstrip(b"\n")
 
 
 def final_rows(messages: Iterator[Message], key: Sequence[str]) -> Iterator[bytes]:
@@ -110,48 +156,46 @@ def final_rows(messages: Iterator[Message], key: Sequence[str]) -> Iterator[byte
     yield from last.values()
 
 
-def main(events: int = EVENTS, repetitions: int = REPETITIONS, *queries: str) -> None:
-    kafka_jars(default_cache(), FLINK / "pom.xml")
-    with Broker(kafka_jars(default_cache())) as broker, tempfile.TemporaryDirectory() as place:
-        servers = broker.bootstrap_servers
-        data = {topic: Path(place) / topic for topic in ("part", "all")}
-        lines = [*make(events=events, seed=1, rate=RATE, start=START, disorder=DISORDER)]
-        for topic, some in (("part", lines[: events // PART]), ("all", lines)):
-            write_files(data[topic], some, PARTITIONS)
-            write_topic(servers, topic, some, PARTITIONS)
-        del lines
-        print("".join(f"{title:<26}" for title in ("events per CPU second", *(side.title for side in SIDES))))
-        for query in queries or QUERIES:
-            _measure(query, servers, data, repetitions)
-            _print(query, events)
+def main(arguments: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks nexmark", description=__doc__)
+    parser.add_argument("--events", type=int, default=EVENTS)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="runs of each, of which the medians are printed")
+    parser.add_argument("--queries", nargs="+", choices=QUERIES, default=[*QUERIES])
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=[*SYSTEMS])
+    parser.add_argument("--limit", type=float, default=LIMIT_SECONDS, help="seconds that a run may take")
+    parser.add_argument("--spread", action="store_true", help="bids of anybody on anything: a key of q18 for each bid")
+    parser.add_argument("--fresh", action="store_true", help="put aside what was measured before")
+    options = parser.parse_args(arguments)
+    runs = Runs("nexmark", fresh=options.fresh)
+    classes(kafka_jars(default_cache(), FLINK / "pom.xml"))
+    with Broker(kafka_jars(default_cache())) as broker:
+        bench = Bench(broker.bootstrap_servers, runs, options.limit, options.spread)
+        titles = ("events per CPU second, warm", *(SYSTEMS[name].title for name in options.systems))
+        for query in options.queries:
+            case = case_name(query, spread=options.spread)
+            for number, name in itertools.product(range(options.rounds), options.systems):
+                for events in (options.events // PART, options.events):
+                    if query not in SYSTEMS[name].missing and not runs.late(case, name, events):
+                        bench.run(name, query, events, number)
+        print("".join(f"{title:<28}" for title in titles))
+        for query in options.queries:
+            _print(runs, query, case_name(query, spread=options.spread), options.systems, options.events)
 
 
-def _measure(query: str, servers: str, data: Mapping[str, Path], repetitions: int) -> None:
-    """Run a query on all systems in turns."""
-    for _, side in itertools.product(range(repetitions), SIDES):
-        if query in side.missing or query in side.late:
-            continue
-        try:
-            part, whole = (side.run(query, servers, folder, topic) for topic, folder in data.items())
-        except TimeoutError:
-            side.late.add(query)
-            continue
-        side.runs.setdefault(query, []).append(whole - part)
-
-
-def _print(query: str, events: int) -> None:
-    ours = SIDES[0].rate(query, events)
+def _print(runs: Runs, query: str, case: str, systems: Sequence[str], events: int) -> None:
+    """Print a line: the rate of each system, and how many times as much ours is."""
+    figures = {name: runs.figures(case, name, events) for name in systems}
+    ours = figures.get(OURS)
     cells = []
-    for side in SIDES:
-        rate = side.rate(query, events)
-        if query in side.missing:
+    for name, found in figures.items():
+        if query in SYSTEMS[name].missing:
             cells.append("-")
-        elif rate is None or query in side.late:
-            cells.append(f"over {LIMIT_SECONDS:.0f} s")
+        elif found is None or runs.late(case, name, events):
+            cells.append("not in time")
         else:
-            cells.append(f"{rate:,.0f}" + (f" ({ours / rate:.1f}x)" if ours and side is not SIDES[0] else ""))
-    print("".join(f"{cell:<26}" for cell in (query, *cells)), flush=True)
+            cells.append(cell(found.warm, ours and ours.warm))
+    print("".join(f"{each:<28}" for each in (case, *cells)), flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
+    main(sys.argv[1:])

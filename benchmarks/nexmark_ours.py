@@ -18,17 +18,19 @@ from streamapp_runtime.driver.run_app import run_app
 from streamapp_runtime.driver.start_run import RunRequest
 
 
-def document(query: str, servers: str, topic: str, output: str) -> str:
+def document(
+    query: str, servers: str, topic: str, output: str, *, bounded: bool = True, commit_interval: str = "1s"
+) -> str:
     """Return the app of a query, with topics as input and output, as text."""
     app: dict[str, Any] = yaml.safe_load((HERE / "queries" / f"{query}.yaml").read_text(encoding="utf-8"))
     spec = app["spec"]
     spec["systems"] = {"files": {"file": {"path": "."}}, "kafka": {"kafka": {"bootstrapServers": servers}}}
     spec["defaultSystem"] = "kafka"
-    spec["streams"]["events"] |= {"system": "kafka", "name": topic, "bounded": True}
+    spec["streams"]["events"] |= {"system": "kafka", "name": topic, "bounded": bounded}
     spec["streams"]["results"] |= {"system": "kafka", "name": output}
     if "side-rows" in spec["streams"]:
         spec["streams"]["side-rows"]["name"] = "side.jsonl"
-    spec["job"] = {"intermediateStreamPartitions": 8, "commitInterval": "1s"}
+    spec["job"] = {"intermediateStreamPartitions": 8, "commitInterval": commit_interval}
     return json.dumps(app)
 
 

@@ -60,6 +60,8 @@ class House:
     rate: int
     """Events a second."""
     start: datetime
+    spread: bool = False
+    """Bids of anybody on anything so far, none of them hot: nearly each is the first of its bidder on its auction."""
     _random: random.Random = field(init=False)
     _links: dict[int, str] = field(init=False, default_factory=dict)
 
@@ -116,9 +118,7 @@ class House:
         return auction | {"extra": self._filling(AUCTION_SIZE, size)}
 
     def _bid(self, number: int) -> Event:
-        newest = auctions_before(number) - 1
-        auction = self._hot(newest) if self._mostly(COLD_AUCTIONS) else self._some_auction(newest)
-        bidder = self._hot(people_before(number)) + 1 if self._mostly(COLD_BIDDERS) else self._some_person(number)
+        auction, bidder = self._of_all(number) if self.spread else self._of_active(number)
         channel, link = self._channel()
         bid = {
             "auction": FIRST_ID + auction,
@@ -129,6 +129,17 @@ class House:
             "dateTime": self._time(self._after(number)),
         }
         return bid | {"extra": self._filling(BID_SIZE, NUMBER_SIZE * 4)}
+
+    def _of_active(self, number: int) -> tuple[int, int]:
+        """Draw an auction and a bidder: mostly hot ones, else any of those that are active now."""
+        newest = auctions_before(number) - 1
+        auction = self._hot(newest) if self._mostly(COLD_AUCTIONS) else self._some_auction(newest)
+        bidder = self._hot(people_before(number)) + 1 if self._mostly(COLD_BIDDERS) else self._some_person(number)
+        return auction, bidder
+
+    def _of_all(self, number: int) -> tuple[int, int]:
+        """Draw an auction and a bidder of all that there are."""
+        return self._random.randrange(auctions_before(number)), self._random.randrange(people_before(number) + 1)
 
     def _channel(self) -> tuple[str, str]:
         if self._mostly(COLD_CHANNELS):
@@ -216,9 +227,9 @@ def _reversed_bits(number: int) -> int:
     return int(f"{number:032b}"[::-1], 2) & 0x7FFF_FFFF
 
 
-def make(*, events: int, seed: int, rate: int, start: datetime, disorder: int) -> Iterator[bytes]:
+def make(*, events: int, seed: int, rate: int, start: datetime, disorder: int, spread: bool = False) -> Iterator[bytes]:
     """Yield the events as lines of JSON, without line breaks, in the order of their arrival."""
-    for event in disordered(House(seed, rate, start).events(events), disorder, seed):
+    for event in disordered(House(seed, rate, start, spread).events(events), disorder, seed):
         yield json.dumps(event, separators=(",", ":")).encode()
 
 
@@ -260,13 +271,15 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=10_000, help="events a second")
     parser.add_argument("--start", type=datetime.fromisoformat, default="2024-03-01T00:00:00Z", help="the first time")
     parser.add_argument("--disorder", type=int, default=4000, help="milliseconds by which events may come late")
+    parser.add_argument("--spread", action="store_true", help="bids of anybody on anything: state grows with each")
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--folder", type=Path, default=DATA, help="default: data, beside this file")
     parser.add_argument("--topic", help="a topic of Kafka, in place of files")
     parser.add_argument("--bootstrap-servers", default="127.0.0.1:9092")
     given = parser.parse_args()
     start = given.start.astimezone(UTC) if given.start.tzinfo else given.start.replace(tzinfo=UTC)
-    lines = make(events=given.events, seed=given.seed, rate=given.rate, start=start, disorder=given.disorder)
+    kinds = {"start": start, "disorder": given.disorder, "spread": given.spread}
+    lines = make(events=given.events, seed=given.seed, rate=given.rate, **kinds)
     if given.topic is None:
         write_files(given.folder, lines, given.partitions)
         return

@@ -104,6 +104,21 @@ def test_of_fifty_events_one_is_a_person_three_are_auctions_and_the_others_bids(
         assert [kind for kind in KINDS if event[kind]] == [KINDS[event["event_type"]]]
 
 
+def pairs_of(events):
+    """Count who has bid on what."""
+    return len({(bid["auction"], bid["bidder"]) for event in events if (bid := event["bid"])})
+
+
+def test_spread_bids_are_of_anybody_on_anything_that_there_is():
+    events = made(spread=True, disorder=0)
+    assert pairs_of(events) > 1.5 * pairs_of(made())
+    opened = set()
+    for event in events:
+        if event["auction"]:
+            opened.add(event["auction"]["id"])
+        assert event["bid"] is None or event["bid"]["auction"] in opened
+
+
 def test_events_come_late_by_no_more_than_the_disorder():
     in_order = times(made(disorder=0))
     assert in_order == sorted(in_order)
