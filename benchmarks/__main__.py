@@ -15,6 +15,7 @@ USUAL = (
     "scale",
     "claim_checks",
     "json_decoding",
+    "record_writing",
     "avro_decoding",
     "protobuf_decoding",
     "tables",

@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 from streamapp_core.spec.streams import PLAIN_JSON, JsonOptions, JsonTimestamps
 from streamapp_systems.file.json_layout import to_epoch
 from streamapp_systems.file.text_values import format_text
+from streamapp_systems.native.json_encoding import JsonKind, JsonMember, json_kind, write_objects
+from streamapp_systems.native.library import native_library
 from streamapp_systems.variants.variant_columns import format_variants, is_variant
 
 _encode_text = json.JSONEncoder(ensure_ascii=False).encode
@@ -38,6 +40,23 @@ def json_texts(rows: pa.RecordBatch, options: JsonOptions = PLAIN_JSON) -> pa.Ar
 def _objects(names: list[str], columns: list[pa.Array], timestamps: JsonTimestamps) -> pa.Array:
     if any(is_variant(column.type) and column.null_count for column in columns):
         return _objects_without_missing(names, columns, timestamps)
+    written = write_objects([*_members(names, columns, timestamps)]) if native_library().functions is not None else None
+    return _joined_objects(names, columns, timestamps) if written is None else written
+
+
+def _members(names: list[str], columns: list[pa.Array], timestamps: JsonTimestamps) -> Iterator[JsonMember]:
+    before = "{"
+    for name, column in zip(names, columns, strict=True):
+        values = to_epoch(column, timestamps)
+        kind = None if is_variant(values.type) else json_kind(values.type)
+        if kind is None:
+            quote, values = _values(values, timestamps)
+            kind = JsonKind.WRITTEN_IN_QUOTES if quote else JsonKind.WRITTEN
+        yield JsonMember(f"{before}{_encode_text(name)}:", values, kind)
+        before = ","
+
+
+def _joined_objects(names: list[str], columns: list[pa.Array], timestamps: JsonTimestamps) -> pa.Array:
     texts: list[str | pa.Array] = []
     before = "{"
     for name, column in zip(names, columns, strict=True):

@@ -1,21 +1,18 @@
 """Appends records to topics in Kafka's transactions."""
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import partial
-from itertools import repeat
-from typing import NoReturn, TypeAlias
+from typing import NoReturn
 
-import numpy as np
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.admin import KafkaAdmin
 from streamapp_systems.kafka.client_config import Cluster
 from streamapp_systems.kafka.kafka_client import ask_until_known
+from streamapp_systems.kafka.record_sending import OnDelivery, send_records
 from streamapp_systems.kafka.transactional_client import TransactionClient
-from streamapp_systems.native.kafka_writing import produce_records
 from streamapp_systems.protocols import (
     CommitUnknown,
     SentRecords,
@@ -33,9 +30,6 @@ _OVERHEAD = 100
 
 _BATCH = 5_000
 """Records that are handed to the client at once; a twentieth of what it holds, if they are of a usual size."""
-
-
-_OnDelivery: TypeAlias = Callable[[KafkaError | None, Message], None]
 
 
 class KafkaProducer:
@@ -229,23 +223,10 @@ class KafkaProducer:
         self._client.drop()
         self._client, self._was_away = client, True
 
-    def _produce(self, ssp: Ssp, records: SentRecords, on_delivery: _OnDelivery | None = None) -> None:
-        """Hand records to the client: natively those that it takes so, which report nothing, and the others one by one.
-
-        What it refuses it is given again in that way, which says why.
-        """
-        topic, partition = self._streams[ssp.stream].address, ssp.partition
-        if len(records) > 1 and on_delivery is None:
-            columns = {"keys": records.keys, "values": records.values, "timestamps": records.timestamps}
-            records = records[produce_records(self._client.producer, topic, partition, **columns) :]
-        if not len(records):
-            return
-        produce = partial(self._client.producer.produce, topic)
-        times = repeat(0) if records.timestamps is None else np.maximum(records.timestamps, 1).tolist()
-        values, keys = records.values.to_pylist(), records.keys.to_pylist()
-        try:  # a loop in C, and no names of arguments: each would cost as much as the call
-            sent = map(produce, values, keys, repeat(partition), repeat(on_delivery), repeat(None), times)
-            deque(sent, maxlen=0)
+    def _produce(self, ssp: Ssp, records: SentRecords, on_delivery: OnDelivery | None = None) -> None:
+        topic = self._streams[ssp.stream].address
+        try:
+            send_records(self._client.producer, topic, ssp.partition, records, on_delivery)
         except (KafkaException, SystemError) as error:
             self._refused(ssp, topic, error)
 

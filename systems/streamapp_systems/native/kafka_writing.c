@@ -39,7 +39,7 @@ static bool is_well_formed(const struct binary_column *column, int64_t count)
 
 int64_t streamapp_produce(const struct librdkafka *kafka, void *client, const char *topic, int32_t partition,
                           const struct binary_column *keys, const struct binary_column *values,
-                          const int64_t *timestamps, int64_t count)
+                          const int64_t *timestamps, int64_t now, int64_t count)
 {
     if (!is_well_formed(keys, count) || !is_well_formed(values, count))
         return MALFORMED_COLUMN;
@@ -47,11 +47,9 @@ int64_t streamapp_produce(const struct librdkafka *kafka, void *client, const ch
     int64_t taken = 0;
     for (int error = 0; taken < count; taken++) {
         struct bytes key, value;
-        int64_t time = 0; /* the time of day */
+        int64_t given = timestamps != NULL ? timestamps[taken] : now, time = given < 1 ? 1 : given;
         read_bytes(keys, taken, &key);
         read_bytes(values, taken, &value);
-        if (timestamps != NULL)
-            time = timestamps[taken] < 1 ? 1 : timestamps[taken];
         if (handle != NULL)
             error = kafka->producev(client, FLAGS, COPY, TOPIC_HANDLE, handle, PARTITION, partition, KEY, key.start,
                                     key.length, VALUE, value.start, value.length, TIMESTAMP, time, END);

@@ -23,10 +23,10 @@ struct binary_column {
 enum { MALFORMED_COLUMN = -1 };
 
 /* Hand records to a client, which copies them, and return how many it took before it refused one; MALFORMED_COLUMN
-   instead where offsets leave the data. Without `timestamps` the client gives each the time of day; those before 1970,
-   which Kafka does not know, become 1. */
+   instead where offsets leave the data. Without `timestamps` all have that of `now`; those before 1970, which Kafka does
+   not know, become 1. */
 int64_t streamapp_produce(const struct librdkafka *kafka, void *client, const char *topic, int32_t partition,
                           const struct binary_column *keys, const struct binary_column *values,
-                          const int64_t *timestamps, int64_t count);
+                          const int64_t *timestamps, int64_t now, int64_t count);
 
 #endif

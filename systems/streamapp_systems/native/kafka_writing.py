@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from confluent_kafka import Producer
 
+from streamapp_systems.clock import time_of_day
 from streamapp_systems.native.library import native_library
 from streamapp_systems.native.librdkafka import handle_of, librdkafka
 
@@ -51,7 +52,8 @@ def produce_records(
     handle = handle_of(producer)
     if handle is None or native_library().functions is None:
         return 0
-    return produce_with(_functions(), handle, topic, partition, keys=keys, values=values, timestamps=timestamps)
+    times = time_of_day() if timestamps is None else timestamps
+    return produce_with(_functions(), handle, topic, partition, keys=keys, values=values, timestamps=times)
 
 
 def produce_with(
@@ -62,10 +64,13 @@ def produce_with(
     *,
     keys: pa.BinaryArray,
     values: pa.BinaryArray,
-    timestamps: npt.NDArray[np.int64] | None,
+    timestamps: npt.NDArray[np.int64] | int,
 ) -> int:
-    """Do what `produce_records` does with these functions of librdkafka; the native library is there."""
-    times = None if timestamps is None else np.ascontiguousarray(timestamps, np.int64)
+    """Do what `produce_records` does with these functions of librdkafka; the native library is there.
+
+    One timestamp is that of all records.
+    """
+    now, times = (timestamps, None) if isinstance(timestamps, int) else (0, np.ascontiguousarray(timestamps, np.int64))
     assert len(keys) == len(values)
     assert times is None or len(times) == len(values)
     taken: int = _produce()(
@@ -76,6 +81,7 @@ def produce_with(
         ctypes.byref(_column(keys)),
         ctypes.byref(_column(values)),
         ctypes.c_void_p(None if times is None else times.ctypes.data),
+        ctypes.c_int64(now),
         ctypes.c_int64(len(values)),
     )
     if taken < 0:

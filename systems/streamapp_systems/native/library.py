@@ -2,6 +2,8 @@
 
 import ctypes
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,6 +29,22 @@ def native_library() -> NativeLibrary:
     if setting == "off":
         return NativeLibrary(why_absent=f"{SWITCH} is off")
     return load_library(Path(setting) if setting else FOLDER / LIBRARY)
+
+
+@contextmanager
+def without_native_library() -> Iterator[None]:
+    """Do without the library for a while, to compare both ways in one process; by one thread."""
+    before = os.environ.get(SWITCH)
+    os.environ[SWITCH] = "off"
+    native_library.cache_clear()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SWITCH]
+        else:
+            os.environ[SWITCH] = before
+        native_library.cache_clear()
 
 
 def load_library(file: Path) -> NativeLibrary:

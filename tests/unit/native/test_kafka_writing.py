@@ -80,7 +80,7 @@ def columns(records, timed=True):
     return {
         "keys": pa.array([key for _, key, _ in records], pa.binary()),
         "values": pa.array([value for _, _, value in records], pa.binary()),
-        "timestamps": np.array([time for time, _, _ in records], np.int64) if timed else None,
+        "timestamps": np.array([time for time, _, _ in records], np.int64) if timed else 9,
     }
 
 
@@ -88,9 +88,9 @@ def columns(records, timed=True):
 def test_records_arrive_as_they_are_up_to_the_first_that_is_refused(records, timed, known, most, data):
     client = FakeClient(most, known)
     begin = data.draw(st.integers(0, len(records)))
-    sent = {name: None if all_ is None else all_[begin:] for name, all_ in columns(records, timed).items()}
+    sent = {name: all_ if isinstance(all_, int) else all_[begin:] for name, all_ in columns(records, timed).items()}
     taken = produce_with(client.functions, 77, "topic", 3, **sent)
-    expected = [(3, max(time, 1) if timed else 0, key, value) for time, key, value in records[begin:]]
+    expected = [(3, max(time, 1) if timed else 9, key, value) for time, key, value in records[begin:]]
     assert client.records == expected[:taken]
     assert taken == min(most, len(expected))
     assert client.handles == 0
@@ -106,17 +106,17 @@ def test_offsets_that_leave_the_data_are_refused_before_anything_is_sent(offsets
     keys, values = (hostile, plain) if of_keys else (plain, hostile)
     well_formed = offsets[0] >= 0 and offsets[-1] <= size and offsets == sorted(offsets)
     if well_formed:
-        assert produce_with(client.functions, 77, "topic", 0, keys=keys, values=values, timestamps=None) == count
+        assert produce_with(client.functions, 77, "topic", 0, keys=keys, values=values, timestamps=-3) == count
     else:
         with pytest.raises(ValueError, match="malformed: the offsets of a value are outside of its data"):
-            produce_with(client.functions, 77, "topic", 0, keys=keys, values=values, timestamps=None)
+            produce_with(client.functions, 77, "topic", 0, keys=keys, values=values, timestamps=-3)
         assert client.records == []
 
 
 def test_a_column_without_data_has_empty_values():
     client, empty, nothing = FakeClient(), pa.array([b"", b""], pa.binary()), pa.nulls(2, pa.binary())
-    assert produce_with(client.functions, 77, "topic", 0, keys=nothing, values=empty, timestamps=None) == 2
-    assert client.records == [(0, 0, None, b"")] * 2
+    assert produce_with(client.functions, 77, "topic", 0, keys=nothing, values=empty, timestamps=-3) == 2
+    assert client.records == [(0, 1, None, b"")] * 2
 
 
 def test_the_installed_client_is_known_and_open_ones_have_handles():

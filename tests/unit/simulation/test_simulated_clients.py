@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance import kafka_clients
+from conformance import kafka_clients, kafka_record_columns
 from simulation.simulated_admin import SimulatedAdmin
 from simulation.simulated_broker import SimulatedBroker
 from simulation.simulated_consumer import SimulatedConsumer
@@ -32,3 +32,8 @@ class SimulatedClients:
 def test_they_behave_as_the_real_ones(behaves, delay):
     clients = SimulatedClients(cluster_at("simulated:9092"), delay)
     behaves(Topics(clients.cluster, "test", clients), clients.open_admin())
+
+
+@pytest.mark.parametrize("behaves", behaviours(kafka_record_columns))
+def test_many_records_are_written_as_by_the_real_ones(behaves):
+    behaves(Topics(cluster_at("simulated:9092"), "test", SimulatedClients(cluster_at("simulated:9092"), 0)))
