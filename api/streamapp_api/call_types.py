@@ -353,6 +353,9 @@ class DeltaSystem(TypedDict):
     """The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."""
     commit_every: NotRequired[str]
     """How often committed rows are added to the tables that are written, each time as a version."""
+    compact_every: NotRequired[str | None]
+    """How often small files of the tables that are written are joined into larger ones, which changes no row; without
+    it, that is for others to do."""
 
 
 class FolderSystem(TypedDict):
@@ -397,6 +400,9 @@ class IcebergSystem(TypedDict):
     """The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."""
     commit_every: NotRequired[str]
     """How often committed rows are added to the tables that are written, as a snapshot of each."""
+    compact_every: NotRequired[str | None]
+    """How often small files of the tables that are written are joined into larger ones, which changes no row; without
+    it, that is for others to do."""
     keep_snapshots: NotRequired[str | None]
     """How long snapshots of the tables that are written are kept once others have followed them; without it, until
     somebody expires them."""

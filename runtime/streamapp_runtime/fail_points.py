@@ -40,6 +40,8 @@ class FailPoint(StrEnum):
     RUN_FINISH = "run-4"
     SOURCE_STAGE = "source-1"
     SOURCE_PUBLISH = "source-2"
+    UPKEEP_WRITE = "upkeep-1"
+    UPKEEP_COMMIT = "upkeep-2"
 
 
 class Moment(StrEnum):

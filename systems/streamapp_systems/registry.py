@@ -2,8 +2,10 @@
 
 import math
 import os
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -43,7 +45,7 @@ from streamapp_systems.protocols import (
     TransactionOwner,
 )
 from streamapp_systems.secret_reader import LocalSecrets
-from streamapp_systems.tables import OpenTables, TableOutput, WrittenTable
+from streamapp_systems.tables import FileJoiner, OpenTables, TableOutput, WrittenTable
 
 if TYPE_CHECKING:
     from streamapp_systems.iceberg import CatalogDatabase, GrowingIceberg
@@ -147,6 +149,14 @@ class Systems(Protocol):
 
     def open_written_table(self, system: SystemSpec, stream: StreamDescriptor) -> WrittenTable:
         """Open the table of an output, whether it is there or not.
+
+        Raises:
+            StreamSystemError: what keeps it can't be opened.
+        """
+        ...
+
+    def open_file_joiner(self, system: SystemSpec, table: StreamDescriptor) -> FileJoiner:
+        """Open what joins the small files of an output that is a table of files.
 
         Raises:
             StreamSystemError: what keeps it can't be opened.
@@ -257,6 +267,11 @@ class LocalSystems:
         from streamapp_systems.postgresql import DatabaseTable
 
         return DatabaseTable(self._postgresql(system), stream)
+
+    def open_file_joiner(self, system: SystemSpec, table: StreamDescriptor) -> FileJoiner:
+        """See `Systems.open_file_joiner`."""
+        names = (f"part-joined-{uuid.uuid4().hex}" for _ in count())
+        return FileJoiner(self._open_tables(system)(table.address), names)
 
     def open_staged_rows(self, system: SystemSpec, app: str) -> "StagedRows":
         """See `Systems.open_staged_rows`."""

@@ -1,6 +1,7 @@
 """Kill apps that read a folder or a table that grows or changes, also while files are counted: each row counts once.
 
-One writes files, the others tables of Delta and Iceberg, whose commits have the rows of several commits of the app.
+One writes files, the others tables of Delta and Iceberg, whose commits have the rows of several commits of the app, and
+whose small files are joined meanwhile.
 Workers die while their driver lives, and drivers while their workers do, which go on until they notice.
 
 `make test` takes a sample with fixed seeds; `make soak` sets STREAMAPP_KILL_RUNS for more.
@@ -8,6 +9,7 @@ Workers die while their driver lives, and drivers while their workers do, which 
 
 import json
 import os
+import signal
 import subprocess
 from collections import Counter
 from contextlib import contextmanager, suppress
@@ -21,14 +23,21 @@ import pytest
 import yaml
 from deltalake import DeltaTable, write_deltalake
 
-from support import apps, crashes, iceberg_outputs
+from streamapp_runtime.fail_points import VARIABLE, FailPoint, Moment
+from streamapp_systems.tables.small_files import FEWEST
+from support import apps, crashes, delta_outputs, iceberg_outputs
 from support.processes import kill_worker
 from support.waiting import eventually
 
 KILLS = int(os.environ.get("STREAMAPP_KILL_RUNS", "2"))
 ROWS = 3_000
 IN, OUT = "sales.in", "sales.out"
-ICEBERG = {"catalog": {"uri": "sqlite:///catalog.db"}, "path": "warehouse", "commitEvery": "300ms"}
+ICEBERG = {
+    "catalog": {"uri": "sqlite:///catalog.db"},
+    "path": "warehouse",
+    "commitEvery": "300ms",
+    "compactEvery": "1s",
+}
 
 
 def publish_file(folder, number, rows):
@@ -65,7 +74,7 @@ def lay_out(folder, system, written):
             "systems": {
                 "lake": {"iceberg": ICEBERG} if system == "iceberg" else {system: {"path": "lake"}},
                 "files": {"file": {"path": "."}},
-                "tables": {"delta": {"path": ".", "commitEvery": "300ms"}},
+                "tables": {"delta": {"path": ".", "commitEvery": "300ms", "compactEvery": "1s"}},
                 "iceberg": {"iceberg": ICEBERG},
                 "log": {"log": {"path": "log.db"}},
             },
@@ -153,6 +162,40 @@ def grown_and_killed(folder, random, grow, found):
     started.append(crashes.start(folder, "--host", "processes"))
     yield
     for process in reversed(started):
+        crashes.kill_group(process)
+
+
+@pytest.mark.parametrize("step", [FailPoint.UPKEEP_WRITE, FailPoint.UPKEEP_COMMIT])
+@pytest.mark.parametrize("written_to, read", [("tables", counts_in_table), ("iceberg", counts_in_iceberg)])
+def test_a_driver_that_died_while_it_joined_files_goes_on_to_the_same_rows(tmp_path, written_to, read, step):
+    lay_out(tmp_path, "folder", written_to)
+    written = 0
+
+    def grow():
+        nonlocal written
+        publish_file(tmp_path / "lake" / "t", written, range(written, written + 10))
+        written += 10
+
+    def found():
+        return read(tmp_path / "out")
+
+    def files():
+        opened = {"tables": delta_outputs.table_in, "iceberg": iceberg_outputs.table_in}[written_to](tmp_path)
+        return opened.open("out" if written_to == "tables" else OUT).load().live_files()
+
+    process = crashes.start(tmp_path, "--host", "in-process", **{VARIABLE: f"{step}:{Moment.AFTER}:2"})
+    while process.poll() is None:
+        grow()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+    died, output = crashes.end(process)
+    assert died == -signal.SIGKILL, output
+    process = crashes.start(tmp_path, "--host", "in-process")
+    try:
+        assert eventually(lambda: found() == dict.fromkeys(range(written), 1)), found() - Counter(range(written))
+        assert eventually(lambda: len(files()) < 2 * FEWEST)
+        assert found() == dict.fromkeys(range(written), 1)
+    finally:
         crashes.kill_group(process)
 
 

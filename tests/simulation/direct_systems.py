@@ -24,7 +24,7 @@ from streamapp_systems.protocols import (
     TransactionOwner,
 )
 from streamapp_systems.registry import LocalSystems
-from streamapp_systems.tables import WrittenTable
+from streamapp_systems.tables import FileJoiner, WrittenTable
 
 
 class DirectSystems:
@@ -90,6 +90,10 @@ class DirectSystems:
     def open_written_table(self, system: SystemSpec, stream: StreamDescriptor) -> WrittenTable:
         """See `Systems.open_written_table`."""
         return self._local.open_written_table(system, stream)
+
+    def open_file_joiner(self, system: SystemSpec, table: StreamDescriptor) -> FileJoiner:
+        """See `Systems.open_file_joiner`."""
+        return self._local.open_file_joiner(system, table)
 
     def open_staged_rows(self, system: SystemSpec, app: str) -> StagedRows:
         """See `Systems.open_staged_rows`."""

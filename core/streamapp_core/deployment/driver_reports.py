@@ -84,6 +84,8 @@ class NoticeReason(OpenEnum):
     """A run that has completed was asked for again, and its inputs hold other records than it has read."""
     SOURCE_NOT_READ = "SourceNotRead"
     """A job of Spark could not read what a source has got: it is tried again, and its rows come later."""
+    TABLE_NOT_COMPACTED = "TableNotCompacted"
+    """Small files of a table that is written could not be joined: that is tried again, and its rows are there."""
     NEW_RUN = "NewRun"
     """A new run has begun: what earlier ones have left and is deleted, and what stays."""
     UNKNOWN = "Unknown"

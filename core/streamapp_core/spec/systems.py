@@ -157,6 +157,15 @@ class FolderSystem(SpecModel):
     journal: JournalFolder = None
 
 
+CompactEvery = Annotated[
+    Annotated[Duration, between("1s", "365d")] | None,
+    Field(
+        description="How often small files of the tables that are written are joined into larger ones, which changes "
+        "no row; without it, that is for others to do."
+    ),
+]
+
+
 class DeltaSystem(SpecModel):
     """A folder with tables of Delta Lake."""
 
@@ -173,6 +182,7 @@ class DeltaSystem(SpecModel):
         Duration,
         Field(description="How often committed rows are added to the tables that are written, each time as a version."),
     ] = "30s"  # type: ignore[assignment]
+    compact_every: CompactEvery = None
 
 
 class IcebergCatalog(SpecModel):
@@ -211,6 +221,7 @@ class IcebergSystem(SpecModel):
         Duration,
         Field(description="How often committed rows are added to the tables that are written, as a snapshot of each."),
     ] = "30s"  # type: ignore[assignment]
+    compact_every: CompactEvery = None
     keep_snapshots: Annotated[
         Annotated[Duration, between("1h", "3650d")] | None,
         Field(

@@ -25,6 +25,7 @@ from streamapp_runtime.driver.side_input_changes import TakenEnds
 from streamapp_runtime.driver.side_input_monitor import SideInputMonitor
 from streamapp_runtime.driver.source_jobs import SourceJobs
 from streamapp_runtime.driver.supervisor import Supervisor
+from streamapp_runtime.driver.table_upkeep import TableUpkeep
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import ClaimBroken
 from streamapp_runtime.execution_context import ExecutionContext
@@ -107,6 +108,7 @@ class DriverLoop:
         self._clock = context.clock.monotonic
         self._side_inputs = self._monitor_side_inputs()
         self._sources = SourceJobs(epoch.run.plan, context)
+        self._upkeep = TableUpkeep(epoch.run.plan, context)
         self._registry = registry
         self._job_models = job_models
         self._listener = listener
@@ -148,7 +150,7 @@ class DriverLoop:
         if self._stops_at_broken_claims and self._record.broken_claim:
             raise ClaimBroken(self._record.broken_claim)
         maintenance = Maintenance(self._epoch.run.plan, self._context, self._registry.reports, self._owners)
-        with maintenance, self._sources:
+        with maintenance, self._sources, self._upkeep:
             if not self._await_sources(drain):
                 return None
             supervisor.start()
@@ -225,9 +227,8 @@ class DriverLoop:
         run, seconds = self._supervisor.run, self._clock() - self._epoch.started
         latest = {processor: self._registry.latest(processor) for processor in self._fleet.living}
         summary = self._summarize(run.plan, list(reports), seconds)
-        notices = dict.fromkeys(
-            (*self._record.notices, *summary.notices, *self._side_inputs.notices, *self._sources.notices)
-        )
+        own = (*self._side_inputs.notices, *self._sources.notices, *self._upkeep.notices)
+        notices = dict.fromkeys((*self._record.notices, *summary.notices, *own))
         return Progress(
             run=run,
             record=self._record,

@@ -5,7 +5,9 @@ A mark is Delta's `txn` action. The library accepts one that is lower than the t
 
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from urllib.parse import unquote
 
@@ -14,13 +16,17 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction
 
+from streamapp_systems.delta.compaction import compaction_actions
 from streamapp_systems.delta.table_layout import TableLayout, layout_mismatches, staged_mismatches
-from streamapp_systems.file.output_folder import sync_folder
+from streamapp_systems.file.output_folder import create_file, sync_folder
+from streamapp_systems.folder.delta_log import DataFile, DeltaLog
 from streamapp_systems.objects import ObjectPath, Place, explained_store_error
 from streamapp_systems.protocols import StreamSystemError, Unavailable
-from streamapp_systems.tables import TableFile
+from streamapp_systems.tables import LiveFile, TableFile
 
 _LOG = "_delta_log"
+_CHECKPOINT_INTERVAL = "delta.checkpointInterval"
+_DEFAULT_INTERVAL = "100"
 _RECENT = 100
 """Versions: older ones than that are on the disk, since systems write what is cached within half a minute."""
 
@@ -105,6 +111,49 @@ class DeltaVersion:
                 self._sync([version])
                 return False
         self._sync([version])
+        return True
+
+    @property
+    def stored_columns(self) -> pa.Schema:
+        """See `TableVersion.stored_columns`."""
+        return pa.schema([c.remove_metadata() for c in self.layout.columns if c.name not in self.partition_columns])
+
+    def live_files(self) -> Sequence[LiveFile]:
+        """See `TableVersion.live_files`; none of a table whose rules joined files might not keep."""
+        if any(layout_mismatches(self.layout, self.layout.columns, self.partition_columns)):
+            return ()
+        snapshot = DeltaLog(self.folder).snapshot(self._table.version())
+        return [
+            LiveFile(
+                path=file.path,
+                place=self.folder / file.path,
+                partition=tuple((name, file.values.get(name)) for name in self.partition_columns),
+                size=file.size,
+                added=file.modified,
+                entry=file,
+            )
+            for file in snapshot.files
+            if not file.deletes_rows
+        ]
+
+    def replace(self, old: Sequence[LiveFile], new: Sequence[TableFile]) -> bool:
+        """See `TableVersion.replace`.
+
+        The library has no commit of given files that changes no rows, so this writes one, as an `OPTIMIZE` does.
+
+        Raises:
+            StreamSystemError: the table can't be written.
+        """
+        version = self._table.version() + 1
+        entries = [file.entry for file in old if isinstance(file.entry, DataFile)]
+        actions = compaction_actions(entries, new, version - 1, time.time_ns() // 1_000_000)
+        if not create_file(self._log(version), "\n".join(map(json.dumps, actions)).encode()):
+            return False
+        self._sync([version])
+        interval = int(self.layout.configuration.get(_CHECKPOINT_INTERVAL, _DEFAULT_INTERVAL))
+        if (version + 1) % interval == 0:  # as the library does
+            with suppress(DeltaError, OSError):  # the commits are there; others make one later
+                DeltaTable(str(self.folder), storage_options=_options(self.folder)).create_checkpoint()
         return True
 
     def sync(self) -> None:

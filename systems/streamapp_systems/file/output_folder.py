@@ -6,10 +6,11 @@ Nothing is ever removed but part files in folders that carry the owner's marker.
 import json
 import os
 import re
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
-from streamapp_systems.objects import Place
+from streamapp_systems.objects import ObjectPath, Place
 from streamapp_systems.protocols import StreamSystemError
 
 MARKER = "_streamapp.json"
@@ -69,6 +70,32 @@ def remove_parts(parts: Iterable[Place]) -> None:
             sync_folder(folder)
     except OSError as error:
         raise StreamSystemError(f"part files of earlier runs can't be removed: {error}") from error
+
+
+def create_file(path: Place, content: bytes) -> bool:
+    """Write a file, whole and durable, if there is none of its name; return whether it has this content now.
+
+    Raises:
+        StreamSystemError: it can't be written.
+    """
+    if isinstance(path, ObjectPath):
+        return path.create(content)
+    draft = path.with_name(f".{uuid.uuid4().hex}.tmp")
+    try:
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return False
+        finally:
+            draft.unlink()
+        sync_folder(path.parent)
+    except OSError as error:
+        raise StreamSystemError(f"{path} can't be written: {error}") from error
+    return True
 
 
 def sync_folder(folder: Path) -> None:

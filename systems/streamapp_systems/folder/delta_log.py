@@ -39,11 +39,16 @@ class TableMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """A file of a table: its path in the table's folder, the texts of its partition columns, when it was made (ms)."""
+    """A file of a table: its path in the table's folder, the texts of its partition columns, when it was made (ms).
+
+    `written` is the path as the log has it.
+    """
 
     path: str
+    written: str
     values: Mapping[str, str | None]
     modified: int
+    size: int
     deletes_rows: bool
 
 
@@ -333,8 +338,10 @@ class DeltaLog:
     def _file(self, value: Mapping[str, Any]) -> DataFile:
         return DataFile(
             path=self._path(value["path"]),
+            written=value["path"],
             values=dict(value["partitionValues"]),
             modified=value.get("modificationTime", 0),
+            size=value.get("size") or 0,
             deletes_rows=value.get("deletionVector") is not None,
         )
 

@@ -4,7 +4,6 @@ Of those who make the next generation at the same time one succeeds; what others
 belongs to no generation, and is removed when a later one exists.
 """
 
-import os
 import re
 import uuid
 from collections.abc import Iterator, Sequence
@@ -14,8 +13,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from streamapp_systems.file.output_folder import sync_folder
-from streamapp_systems.objects import ObjectPath, Place
+from streamapp_systems.file.output_folder import create_file
+from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamSystemError
 
 _NAME = re.compile(r"generation-(\d{9,})(\.json|-[0-9a-f]{32})")
@@ -124,14 +123,7 @@ class Generations:
         Raises:
             StreamSystemError: the manifest can't be written.
         """
-        content = msgspec.json.encode(generation)
-        path = self.folder / manifest_name(generation.number)
-        if isinstance(path, ObjectPath):
-            return path.create(content)
-        try:
-            return _create(path, content)
-        except OSError as error:
-            raise StreamSystemError(f"{path} can't be written: {error}") from error
+        return create_file(self.folder / manifest_name(generation.number), msgspec.json.encode(generation))
 
     def remove_superseded(self, generation: Generation) -> None:
         """Remove what other attempts at a generation that exists have staged; what can't be removed stays."""
@@ -146,20 +138,3 @@ def remove_folder(folder: Place) -> None:
         return
     for path in folder.objects(below=True)[0]:
         path.unlink(missing_ok=True)
-
-
-def _create(path: Path, content: bytes) -> bool:
-    """Write a file, whole and durable, if there is none of its name; return whether it was written."""
-    draft = path.with_name(f".{uuid.uuid4().hex}.tmp")
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        return False
-    finally:
-        draft.unlink()
-    sync_folder(path.parent)
-    return True

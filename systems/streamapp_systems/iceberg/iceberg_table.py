@@ -21,21 +21,22 @@ from pyiceberg.io.pyarrow import (
     data_file_statistics_from_parquet_metadata,
     parquet_path_to_id_mapping,
 )
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
-from pyiceberg.table import Table
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestContent, ManifestEntry
+from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.update.snapshot import ExpireSnapshots
+from pyiceberg.table.update.snapshot import ExpireSnapshots, _MergeAppendFiles
 from pyiceberg.typedef import Record
 from sqlalchemy.exc import IntegrityError
 
-from streamapp_systems.file.text_values import parse_text
+from streamapp_systems.file.text_values import format_text, parse_text
 from streamapp_systems.iceberg.iceberg_layout import layout_mismatches, partition_names
 from streamapp_systems.iceberg.iceberg_types import arrow_columns, stored_field
 from streamapp_systems.iceberg.locations import location_of, place_of
+from streamapp_systems.iceberg.rewritten_files import RewrittenFiles
 from streamapp_systems.iceberg.sql_catalog import CatalogDatabase, CommitRefusedError, OneTryCatalog
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamSystemError
-from streamapp_systems.tables import TableFile
+from streamapp_systems.tables import LiveFile, TableFile
 
 _MARK = "streamapp.mark."
 _DATA_PATH = "write.data.path"
@@ -110,16 +111,62 @@ class IcebergVersion:
         The answer of a catalog may be lost after it has committed, and a request that is sent again then is refused: so
         whatever it says, the snapshot is looked for.
         """
-        what = f"table {'.'.join(self.table.name())} can't be written"
-        snapshot = None
+        transaction = self.table.transaction()
+        transaction.set_properties({f"{_MARK}{name}": str(number) for name, number in sorted(marks.items())})
+        return self._commit(transaction, transaction.update_snapshot().merge_append(), files)
+
+    @property
+    def stored_columns(self) -> pa.Schema:
+        """See `TableVersion.stored_columns`."""
+        return pa.schema(map(stored_field, self._metadata.schema().fields))
+
+    def live_files(self) -> Sequence[LiveFile]:
+        """See `TableVersion.live_files`: those of today's partitions; none where rows are marked as deleted."""
+        snapshot = self.table.current_snapshot()
+        if snapshot is None or any(layout_mismatches(self._metadata, self.stored_columns, self.partition_columns)):
+            return ()
+        with self._database.explained(f"table {'.'.join(self.table.name())} can't be read"):
+            manifests = [m for m in snapshot.manifests(self.table.io) if m.has_added_files() or m.has_existing_files()]
+            if any(manifest.content is not ManifestContent.DATA for manifest in manifests):
+                return ()
+            entries = [entry for manifest in manifests for entry in manifest.fetch_manifest_entry(self.table.io)]
+        return [self._live_file(entry) for entry in entries if self._may_be_joined(entry.data_file)]
+
+    def replace(self, old: Sequence[LiveFile], new: Sequence[TableFile]) -> bool:
+        """See `TableVersion.replace`."""
+        transaction = self.table.transaction()
+        producer = RewrittenFiles(transaction, self.table.io)
+        for file in old:
+            assert isinstance(file.entry, DataFile)
+            producer.delete_data_file(file.entry)
+        return self._commit(transaction, producer, new)
+
+    def _may_be_joined(self, file: DataFile) -> bool:
+        return file.file_format == FileFormat.PARQUET and file.spec_id == self._metadata.default_spec_id
+
+    def _live_file(self, entry: ManifestEntry) -> LiveFile:
+        file, columns = entry.data_file, arrow_columns(self._metadata.schema())
+        names = self.partition_columns
+        values = [_text(file.partition[number], columns.field(name).type) for number, name in enumerate(names)]
+        return LiveFile(
+            path=file.file_path,
+            place=place_of(file.file_path, self._database.root),
+            partition=tuple(zip(names, values, strict=True)),
+            size=file.file_size_in_bytes,
+            added=entry.sequence_number or 0,
+            entry=file,
+        )
+
+    def _commit(
+        self, transaction: Transaction, producer: _MergeAppendFiles | RewrittenFiles, files: Iterable[TableFile]
+    ) -> bool:
+        """Commit a snapshot with more files, and expire old ones; return False if somebody else has come first."""
+        snapshot = producer.snapshot_id
         try:
-            with self._database.explained(what):
-                transaction = self.table.transaction()
-                transaction.set_properties({f"{_MARK}{name}": str(number) for name, number in sorted(marks.items())})
-                with transaction.update_snapshot().merge_append() as producer:
+            with self._database.explained(f"table {'.'.join(self.table.name())} can't be written"):
+                with producer:
                     for file in files:
                         producer.append_data_file(self._data_file(file))
-                    snapshot = producer.snapshot_id
                 if self._keep is not None and (old := _expired(transaction.table_metadata, self._keep)):
                     ExpireSnapshots(transaction).by_ids(old).commit()
                 transaction.commit_transaction()
@@ -133,9 +180,7 @@ class IcebergVersion:
     def sync(self) -> None:
         """See `TableVersion.sync`: whoever sets marks has made everything durable before the catalog has it."""
 
-    def _has_committed(self, snapshot: int | None) -> bool:
-        if snapshot is None:
-            return False
+    def _has_committed(self, snapshot: int) -> bool:
         version = IcebergTable(self._database, ".".join(self.table.name())).load()
         return version is not None and version.has_snapshot(snapshot)
 
@@ -258,3 +303,11 @@ def _value(text: str | None, kind: pa.DataType) -> object:
         return text
     found = parse_text(pa.array([text]), kind)
     return (found.cast(pa.int32()) if pa.types.is_date32(kind) else found)[0].as_py()
+
+
+def _text(value: object, kind: pa.DataType) -> str | None:
+    """Return the text of a value of a partition, of which `_value` makes it again."""
+    if value is None or isinstance(value, str):
+        return value
+    found = pa.array([value], pa.int32()).cast(kind) if pa.types.is_date32(kind) else pa.array([value], kind)
+    return str(format_text(found)[0].as_py())

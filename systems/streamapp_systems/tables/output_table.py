@@ -5,7 +5,7 @@ is committed on, and a commit is tried once: who comes second begins again from 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import pyarrow as pa
@@ -31,6 +31,22 @@ class TableFile:
     def rows(self) -> int:
         """The number of its rows."""
         return int(self.footer.num_rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveFile:
+    """A file of rows that a version of a table has.
+
+    `path` names it in the table, `place` is where it is, `partition` has the texts of the partition columns, and
+    `added` orders files by when they came. `entry` is what the table has written of it.
+    """
+
+    path: str
+    place: Place
+    partition: tuple[tuple[str, str | None], ...]
+    size: int
+    added: int
+    entry: object = field(compare=False)
 
 
 class FoundTable(Protocol):
@@ -113,6 +129,30 @@ class TableVersion(FoundTable, Protocol):
 
     def append(self, files: Iterable[TableFile], marks: Mapping[str, int]) -> bool:
         """Commit the next version: this one, more files, and these marks; return False if somebody else has.
+
+        Raises:
+            StreamSystemError: the table can't be written; `Unavailable` if what keeps it does not answer.
+        """
+        ...
+
+    @property
+    def stored_columns(self) -> pa.Schema:
+        """The columns that files have where they have all of the table."""
+        ...
+
+    def live_files(self) -> Sequence[LiveFile]:
+        """Return the files whose rows other files may take over as they are: none is marked as deleted.
+
+        Raises:
+            StreamSystemError: they can't be told.
+        """
+        ...
+
+    def replace(self, old: Sequence[LiveFile], new: Sequence[TableFile]) -> bool:
+        """Commit the next version: this one, with new files that have the rows of old ones, in place of these.
+
+        It is a version that changes no row, to all who read changes. Return False if somebody else has made the next
+        one.
 
         Raises:
             StreamSystemError: the table can't be written; `Unavailable` if what keeps it does not answer.

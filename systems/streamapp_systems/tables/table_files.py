@@ -1,7 +1,7 @@
 """The files of rows that are added to a table: small parts joined, each partition in files of its own."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -30,7 +30,7 @@ _LONGEST = 100
 @dataclass(slots=True)
 class _OpenFile:
     path: str
-    folder: str
+    values: Mapping[str, str | None]
     writer: PartWriter
 
 
@@ -56,9 +56,28 @@ class TableFilesWriter:
         Raises:
             OSError, pa.ArrowException, StreamSystemError: they can't be written. No file is left.
         """
+        return self._write(lambda: self._add_all(batches))
+
+    def write_partitions(
+        self, partitions: Iterable[tuple[Mapping[str, str | None], Iterable[pa.Table]]]
+    ) -> tuple[TableFile, ...]:
+        """Write rows as files have them, with the texts of their partition columns, one partition after the other.
+
+        See `write`.
+        """
+
+        def add() -> None:
+            for values, tables in partitions:
+                for rows in tables:
+                    self._append("", values, rows)
+                for folder in list(self._open):
+                    self._finish(folder)
+
+        return self._write(add)
+
+    def _write(self, add: Callable[[], None]) -> tuple[TableFile, ...]:
         try:
-            for batch in batches:
-                self._add(self._table.stored(pa.Table.from_batches([batch])))
+            add()
             for folder in list(self._open):
                 self._finish(folder)
             self._sync_folders()
@@ -71,25 +90,30 @@ class TableFilesWriter:
             self._made.close()
         return tuple(self._written)
 
-    def _add(self, rows: pa.Table) -> None:
+    def _add_all(self, batches: Iterable[pa.RecordBatch]) -> None:
         columns, keep = self._table.partition_columns, self._table.keeps_partition_columns
-        for folder, some in split_by_folders(rows, columns, keep=keep) if columns else [("", rows)]:
-            file = self._file(folder, some.schema)
-            file.writer.append(some)
-            if file.writer.size >= LARGEST_FILE:
-                self._finish(folder)
+        for batch in batches:
+            rows = self._table.stored(pa.Table.from_batches([batch]))
+            for folder, some in split_by_folders(rows, columns, keep=keep) if columns else [("", rows)]:
+                self._append(folder, _values(folder), some)
+
+    def _append(self, folder: str, values: Mapping[str, str | None], rows: pa.Table) -> None:
+        file = self._file(folder, values, rows.schema)
+        file.writer.append(rows)
+        if file.writer.size >= LARGEST_FILE:
+            self._finish(folder)
         sizes = {folder: file.writer.size for folder, file in self._open.items()}
         if isinstance(self._folder, ObjectPath) and sum(sizes.values()) > MOST_MADE:
             self._finish(max(sizes, key=sizes.__getitem__))
 
-    def _file(self, folder: str, schema: pa.Schema) -> _OpenFile:
+    def _file(self, folder: str, values: Mapping[str, str | None], schema: pa.Schema) -> _OpenFile:
         if folder not in self._open:
             if len(self._open) == MAXIMUM_OPEN_FILES:
                 self._finish(next(iter(self._open)))
-            path = "/".join([*_plain_folders(folder), f"{next(self._names)}.parquet"])
+            path = "/".join([*_plain_folders(values), f"{next(self._names)}.parquet"])
             place = self._made.folder / path
             place.parent.mkdir(parents=True, exist_ok=True)
-            self._open[folder] = _OpenFile(path, folder, PartWriter(place, schema, self._stream))
+            self._open[folder] = _OpenFile(path, values, PartWriter(place, schema, self._stream))
         return self._open[folder]
 
     def _finish(self, folder: str) -> None:
@@ -102,7 +126,7 @@ class TableFilesWriter:
         self._written.append(
             TableFile(
                 path=file.path,
-                partition_values=_values(file.folder),
+                partition_values=file.values,
                 footer=footer,
                 size=found.st_size,
                 modified=found.st_mtime_ns // 1_000_000,
@@ -130,6 +154,7 @@ def _values(folder: str) -> dict[str, str | None]:
     return {unquote(name): None if value == NULL_FOLDER else unquote(value) for name, _, value in pairs}
 
 
-def _plain_folders(folder: str) -> list[str]:
+def _plain_folders(values: Mapping[str, str | None]) -> list[str]:
     """Return folders like Hive's for files, which mean nothing to tables: of letters that no reader has to decode."""
-    return [_PLAIN.sub("-", unquote(part))[:_LONGEST].lstrip(".") for part in folder.split("/") if part]
+    named = (f"{name}={NULL_FOLDER if value is None else value}" for name, value in values.items())
+    return [_PLAIN.sub("-", text)[:_LONGEST].lstrip(".") for text in named]

@@ -2,6 +2,7 @@
 
 import datetime
 import os
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -185,6 +186,34 @@ def test_the_example_appends_to_a_table(tmp_path, name, kind, read):
     apps.run_until(tmp_path, document, lambda: found() == first)
     publish(landing, "2.csv", "oslo,4,2024-05-02T08:10:00")
     apps.run_until(tmp_path, document, lambda: found() == [first[0], ("oslo", 4, "2024-05-02"), first[1]])
+
+
+def test_small_files_are_joined_and_one_that_cannot_be_read_is_told(tmp_path):
+    document = example("compacted.yaml")
+    document["spec"]["systems"]["lake"]["delta"] |= {"commitEvery": "100ms", "compactEvery": "1s"}
+    (tmp_path / "landing" / "orders").mkdir(parents=True)
+    table, told = tmp_path / "lake" / "sales" / "archived", set()
+
+    def grow(day):
+        rows = {"shop": ["oslo"], "amount": pa.array([1], pa.int32()), "day": [datetime.date(2024, 5, day)]}
+        write_deltalake(table, pa.table(rows), mode="append", partition_by=["day"])
+
+    def files():
+        return DeltaTable(table).file_uris() if DeltaTable.is_deltatable(str(table)) else []
+
+    def listen(summary):
+        told.update(notice.message for notice in summary.notices if notice.reason == "TableNotCompacted")
+
+    for _ in range(7):
+        grow(1)
+    apps.run_until(tmp_path, document, lambda: len(files()) == 1)
+    assert read_delta(tmp_path).num_rows == 7
+    for _ in range(7):
+        grow(2)
+    broken = next(path for path in files() if "day=2024-05-02" in path)
+    Path(broken.removeprefix("file://")).write_bytes(b"no rows")
+    apps.run_until(tmp_path, document, lambda: told, told=listen)
+    assert any("small files of the table of stream archived were not joined: " in text for text in told)
 
 
 def test_snapshots_that_are_older_than_is_asked_expire(tmp_path):
