@@ -62,11 +62,11 @@ integration: .venv/ready java $(DATA)/ready ## Run the tests with real Spark and
 	@PYTHONPATH=$$($(RUN) -m tools.older_spark) $(RUN) -m pytest $(OLDER_SPARK) $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: stores
-stores: .venv/ready ## Run the tests with a real S3 server and a real PostgreSQL
+stores: .venv/ready ## Run the tests with a real S3 server, a real PostgreSQL and a real catalog of Iceberg
 	@echo "== the S3 server (built once, about 2 minutes; kept in $(CACHE))"
 	@if command -v go >/dev/null; then $(RUN) -m tools.object_store; fi
 	@$(RUN) -m tools.postgresql
-	@echo "== tests on an S3 server and PostgreSQL"
+	@echo "== tests on an S3 server, PostgreSQL and a catalog of Iceberg"
 	@$(RUN) -m pytest tests/stores $(PYTEST_ARGS)
 
 .PHONY: light

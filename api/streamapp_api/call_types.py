@@ -127,15 +127,22 @@ class FunctionSpec(TypedDict):
 
 
 class IcebergCatalog(TypedDict):
-    """The catalog that says which metadata is a table's newest."""
+    """The catalog that says which metadata is a table's newest: a database, or a service with Iceberg's REST API."""
 
     uri: str
     """The database that keeps it: `postgresql://host:5432/database`, or `sqlite:///catalog.db`, a file that on a laptop
-    is relative to the app's."""
+    is relative to the app's; or the service: `https://catalog:8181`."""
     name: NotRequired[str]
     """The name of the catalog in the database."""
+    warehouse: NotRequired[str | None]
+    """The warehouse that a service is asked for."""
+    oauth_2_server_uri: NotRequired[str | None]
+    """Where a service's client gets its tokens; default: the service itself."""
+    scope: NotRequired[str | None]
+    """The scope of the tokens; default: `catalog`."""
     secret_name: NotRequired[str | None]
-    """A secret with `username` and `password` for the database."""
+    """A secret: for a database with `username` and `password`, for a service with `token`, or with `client-id` and
+    `client-secret`."""
 
 
 class Incremental(TypedDict):

@@ -9,7 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from streamapp_core.spec.systems import IcebergSystem, SystemSpec
+from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.spec.table_systems import IcebergSystem
 from streamapp_systems.file import FileAdmin, FileConsumer, FileOutput
 from streamapp_systems.folder import (
     FolderAdmin,
@@ -48,7 +49,7 @@ from streamapp_systems.secret_reader import LocalSecrets
 from streamapp_systems.tables import FileJoiner, OpenTables, TableOutput, WrittenTable
 
 if TYPE_CHECKING:
-    from streamapp_systems.iceberg import CatalogDatabase, GrowingIceberg
+    from streamapp_systems.iceberg import CatalogAccess, GrowingIceberg
     from streamapp_systems.postgresql import PostgresqlDatabase, StagedRows
 
 _SECOND = 1_000
@@ -284,9 +285,9 @@ class LocalSystems:
         if system.iceberg is not None:
             from streamapp_systems.iceberg import IcebergTable
 
-            database = self._database(system.iceberg, root)
+            catalog = self._catalog(system.iceberg, root)
             keep = system.iceberg.keep_snapshots
-            return lambda address: IcebergTable(database, address, keep)
+            return lambda address: IcebergTable(catalog, address, keep)
         from streamapp_systems.delta import DeltaTableFolder
 
         return lambda address: DeltaTableFolder(root / address)
@@ -319,12 +320,14 @@ class LocalSystems:
     ) -> "Callable[[StreamDescriptor], GrowingIceberg]":
         from streamapp_systems.iceberg import GrowingIceberg, IcebergTable
 
-        database = self._database(system, root)
-        return lambda stream: GrowingIceberg(IcebergTable(database, stream.address), root, journals(stream), stream)
+        catalog = self._catalog(system, root)
+        return lambda stream: GrowingIceberg(IcebergTable(catalog, stream.address), root, journals(stream), stream)
 
-    def _database(self, system: IcebergSystem, root: Place) -> "CatalogDatabase":
-        from streamapp_systems.iceberg import catalog_database
+    def _catalog(self, system: IcebergSystem, root: Place) -> "CatalogAccess":
+        from streamapp_systems.iceberg import catalog_database, catalog_service
 
+        if system.catalog.is_service:
+            return catalog_service(system.catalog, root, LocalSecrets(self.environment), self.environment)
         return catalog_database(system.catalog, self.folder, root, LocalSecrets(self.environment))
 
     def _postgresql(self, system: SystemSpec) -> "PostgresqlDatabase":

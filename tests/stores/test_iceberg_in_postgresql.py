@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamapp_core.spec.systems import IcebergCatalog
+from streamapp_core.spec.table_systems import IcebergCatalog
 from streamapp_systems.iceberg import IcebergTable, catalog_database
 from streamapp_systems.protocols import StreamSystemError, Unavailable
 from streamapp_systems.secret_reader import LocalSecrets

@@ -6,7 +6,7 @@ import duckdb
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
 
-from streamapp_core.spec.systems import IcebergCatalog
+from streamapp_core.spec.table_systems import IcebergCatalog
 from streamapp_systems.iceberg import CatalogDatabase, IcebergTable, catalog_database
 from streamapp_systems.objects import ObjectPath, Place
 from streamapp_systems.secret_reader import LocalSecrets

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from streamapp_core.spec.base import ColumnName, Duration, Name, SpecModel, Text, between
 from streamapp_core.spec.kafka_client_settings import check_setting
+from streamapp_core.spec.table_systems import DeltaSystem, IcebergSystem, JournalFolder, ObjectStore
 from streamapp_core.storage_urls import StorageUrl, parse_storage_url
 
 
@@ -105,44 +106,6 @@ class FileSystem(SpecModel):
     ]
 
 
-class ObjectStore(SpecModel):
-    """The way to the store of objects that a path `s3://bucket/folder` names."""
-
-    endpoint: Annotated[
-        str | None,
-        Field(
-            pattern=r"^https?://[^\s?#@/]+/?$",
-            max_length=1_024,
-            description="The address of a store that is not Amazon's: `https://minio:9000`.",
-        ),
-    ] = None
-    region: Annotated[
-        str | None,
-        Field(
-            pattern=r"^[A-Za-z0-9-]+$",
-            max_length=64,
-            description="The region of the bucket; default: that of the environment, else `us-east-1`.",
-        ),
-    ] = None
-    path_style: Annotated[
-        bool | None,
-        Field(description="Whether the bucket is in the path and not in the host name; default: with an `endpoint`."),
-    ] = None
-    secret_name: Annotated[
-        Name | None,
-        Field(
-            description="A secret with `access-key-id`, `secret-access-key` and perhaps `session-token`; without one, "
-            "the environment and the identity of the pod count."
-        ),
-    ] = None
-
-
-JournalFolder = Annotated[
-    Text | None,
-    Field(description="The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."),
-]
-
-
 class FolderSystem(SpecModel):
     """A folder with inputs whose files become more while the app runs."""
 
@@ -155,80 +118,6 @@ class FolderSystem(SpecModel):
     ]
     store: ObjectStore | None = None
     journal: JournalFolder = None
-
-
-CompactEvery = Annotated[
-    Annotated[Duration, between("1s", "365d")] | None,
-    Field(
-        description="How often small files of the tables that are written are joined into larger ones, which changes "
-        "no row; without it, that is for others to do."
-    ),
-]
-
-
-class DeltaSystem(SpecModel):
-    """A folder with tables of Delta Lake."""
-
-    path: Annotated[
-        Text,
-        Field(
-            description="The folder below which the streams' names are tables, on a laptop relative to the app's file; "
-            "or `s3://bucket/folder`."
-        ),
-    ]
-    store: ObjectStore | None = None
-    journal: JournalFolder = None
-    commit_every: Annotated[
-        Duration,
-        Field(description="How often committed rows are added to the tables that are written, each time as a version."),
-    ] = "30s"  # type: ignore[assignment]
-    compact_every: CompactEvery = None
-
-
-class IcebergCatalog(SpecModel):
-    """The catalog that says which metadata is a table's newest."""
-
-    uri: Annotated[
-        str,
-        Field(
-            pattern=r"^(sqlite:///[^\s?#]+|postgresql://[^\s?#@/]+/[^\s?#@/]+)$",
-            max_length=1_024,
-            description="The database that keeps it: `postgresql://host:5432/database`, or `sqlite:///catalog.db`, a "
-            "file that on a laptop is relative to the app's.",
-        ),
-    ]
-    name: Annotated[Text, Field(description="The name of the catalog in the database.")] = "default"
-    secret_name: Annotated[
-        Name | None, Field(description="A secret with `username` and `password` for the database.")
-    ] = None
-
-
-class IcebergSystem(SpecModel):
-    """A catalog with tables of Iceberg."""
-
-    catalog: IcebergCatalog
-    path: Annotated[
-        Text,
-        Field(
-            pattern=r"^[^?#]*$",
-            description="The warehouse: the folder of the tables that the app creates, on a laptop relative to the "
-            "app's file; or `s3://bucket/folder`.",
-        ),
-    ]
-    store: ObjectStore | None = None
-    journal: JournalFolder = None
-    commit_every: Annotated[
-        Duration,
-        Field(description="How often committed rows are added to the tables that are written, as a snapshot of each."),
-    ] = "30s"  # type: ignore[assignment]
-    compact_every: CompactEvery = None
-    keep_snapshots: Annotated[
-        Annotated[Duration, between("1h", "3650d")] | None,
-        Field(
-            description="How long snapshots of the tables that are written are kept once others have followed them; "
-            "without it, until somebody expires them."
-        ),
-    ] = None
 
 
 class PostgresqlSystem(SpecModel):
@@ -380,7 +269,7 @@ class SystemSpec(SpecModel):
         if self.iceberg is None:
             return self.path
         catalog = self.iceberg.catalog
-        return f"{self.iceberg.path} (catalog {catalog.name} of {catalog.uri})"
+        return f"{self.iceberg.path} (catalog {catalog.warehouse or catalog.name} of {catalog.uri})"
 
     @property
     def url(self) -> StorageUrl | None:

@@ -22,9 +22,9 @@ PATTERN_WORDS = {
     r"^[A-Z0-9-]{1,32}$": "a mechanism in capital letters, such as `SCRAM-SHA-512`,",
     r"^https?://[^\s?#@]+$": "an address such as `https://registry:8081`, without user and query,",
     r"^https?://[^\s?#@/]+/?$": "an address such as `https://minio:9000`, without a path,",
-    r"^(sqlite:///[^\s?#]+|postgresql://[^\s?#@/]+/[^\s?#@/]+)$": (
-        "a database such as `postgresql://host:5432/catalogs` or `sqlite:///catalog.db`, without user and query "
-        "(a login is in `secretName`),"
+    r"^(sqlite:///[^\s?#]+|postgresql://[^\s?#@/]+/[^\s?#@/]+|https?://[^\s?#@]+)$": (
+        "a database such as `postgresql://host:5432/catalogs` or `sqlite:///catalog.db`, or a service such as "
+        "`https://host:8181`, without user and query (a login is in `secretName`),"
     ),
     r"^postgresql://[^\s?#@/]+/[^\s?#@/]+$": (
         "a database such as `postgresql://host:5432/shop`, without user and query (a login is in `secretName`),"

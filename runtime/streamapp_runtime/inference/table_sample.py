@@ -5,7 +5,8 @@ from pathlib import Path
 from streamapp_core.data_types import Column
 from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import StreamSpec
-from streamapp_core.spec.systems import DeltaSystem, SystemSpec
+from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.spec.table_systems import DeltaSystem
 from streamapp_runtime.inference.source_sample import (
     SAMPLED_FILES,
     ReadRows,

@@ -29,11 +29,11 @@ from pyiceberg.typedef import Record
 from sqlalchemy.exc import IntegrityError
 
 from streamapp_systems.file.text_values import format_text, parse_text
+from streamapp_systems.iceberg.catalog import CatalogAccess, CommitRefusedError, TableCatalog
 from streamapp_systems.iceberg.iceberg_layout import layout_mismatches, partition_names
 from streamapp_systems.iceberg.iceberg_types import arrow_columns, stored_field
 from streamapp_systems.iceberg.locations import location_of, place_of
 from streamapp_systems.iceberg.rewritten_files import RewrittenFiles
-from streamapp_systems.iceberg.sql_catalog import CatalogDatabase, CommitRefusedError, OneTryCatalog
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.tables import LiveFile, TableFile
@@ -47,10 +47,10 @@ class IcebergVersion:
 
     keeps_partition_columns = True
 
-    def __init__(self, database: CatalogDatabase, table: Table, keep: int | None) -> None:
+    def __init__(self, catalog: CatalogAccess, table: Table, keep: int | None) -> None:
         """Take a table as the library has loaded it; `keep` as in `IcebergTable`."""
         self.table = table
-        self._database = database
+        self._access = catalog
         self._keep = keep
         self._metadata = table.metadata
         path = self._metadata.properties.get(_DATA_PATH) or f"{self._metadata.location.rstrip('/')}/data"
@@ -64,7 +64,7 @@ class IcebergVersion:
     @cached_property
     def folder(self) -> Place:
         """See `TableVersion.folder`."""
-        return place_of(self._location, self._database.root)
+        return place_of(self._location, self._access.root)
 
     @property
     def layout(self) -> object:
@@ -125,7 +125,7 @@ class IcebergVersion:
         snapshot = self.table.current_snapshot()
         if snapshot is None or any(layout_mismatches(self._metadata, self.stored_columns, self.partition_columns)):
             return ()
-        with self._database.explained(f"table {'.'.join(self.table.name())} can't be read"):
+        with self._access.explained(f"table {'.'.join(self.table.name())} can't be read"):
             manifests = [m for m in snapshot.manifests(self.table.io) if m.has_added_files() or m.has_existing_files()]
             if any(manifest.content is not ManifestContent.DATA for manifest in manifests):
                 return ()
@@ -150,7 +150,7 @@ class IcebergVersion:
         values = [_text(file.partition[number], columns.field(name).type) for number, name in enumerate(names)]
         return LiveFile(
             path=file.file_path,
-            place=place_of(file.file_path, self._database.root),
+            place=place_of(file.file_path, self._access.root),
             partition=tuple(zip(names, values, strict=True)),
             size=file.file_size_in_bytes,
             added=entry.sequence_number or 0,
@@ -163,7 +163,7 @@ class IcebergVersion:
         """Commit a snapshot with more files, and expire old ones; return False if somebody else has come first."""
         snapshot = producer.snapshot_id
         try:
-            with self._database.explained(f"table {'.'.join(self.table.name())} can't be written"):
+            with self._access.explained(f"table {'.'.join(self.table.name())} can't be written"):
                 with producer:
                     for file in files:
                         producer.append_data_file(self._data_file(file))
@@ -181,7 +181,7 @@ class IcebergVersion:
         """See `TableVersion.sync`: whoever sets marks has made everything durable before the catalog has it."""
 
     def _has_committed(self, snapshot: int) -> bool:
-        version = IcebergTable(self._database, ".".join(self.table.name())).load()
+        version = IcebergTable(self._access, ".".join(self.table.name())).load()
         return version is not None and version.has_snapshot(snapshot)
 
     def _data_file(self, file: TableFile) -> DataFile:
@@ -211,41 +211,42 @@ class IcebergVersion:
 class IcebergTable:
     """A table by its name, with its namespace before it: `sales.orders`; see `OutputTable`."""
 
-    def __init__(self, database: CatalogDatabase, name: str, keep: int | None = None) -> None:
+    def __init__(self, catalog: CatalogAccess, name: str, keep: int | None = None) -> None:
         """Look at nothing yet; `keep` is how many milliseconds snapshots are kept: None: what is written expires none.
 
         They count from when another one has followed: who has read up to it before goes on from there.
         """
-        self._database = database
+        self._access = catalog
         self._keep = keep
         self._name = tuple(name.split("."))
-        self._catalog: OneTryCatalog | None = None
+        self._catalog: TableCatalog | None = None
         self._loaded: IcebergVersion | None = None
 
     def explained(self, what: str) -> AbstractContextManager[None]:
-        """Turn what the library raises in the block into messages; see `CatalogDatabase.explained`."""
-        return self._database.explained(what)
+        """Turn what the library raises in the block into messages; see `CatalogAccess.explained`."""
+        return self._access.explained(what)
 
     def load(self) -> IcebergVersion | None:
         """See `OutputTable.load`."""
-        self._catalog = self._catalog or self._database.open()
+        self._catalog = self._catalog or self._access.open()
         if self._catalog is None:
             return None
         with self.explained(f"table {'.'.join(self._name)} can't be read"):
             try:
-                location = self._catalog.metadata_location(self._name)
-                if self._loaded is None or self._loaded.table.metadata_location != location:
-                    self._loaded = IcebergVersion(self._database, self._catalog.load_table(self._name), self._keep)
+                known = None if self._loaded is None else self._loaded.table.metadata_location
+                newer = self._catalog.load_newer(self._name, known)
+                if newer is not None:
+                    self._loaded = IcebergVersion(self._access, newer, self._keep)
             except NoSuchTableError:
                 return None
         return self._loaded
 
     def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> IcebergVersion:
         """See `OutputTable.create`."""
-        catalog = self._database.open(create=True)
+        catalog = self._access.open(create=True)
         assert catalog is not None
         names = {name.lower(): name for name in columns.names}
-        place = self._database.root / "/".join(self._name)
+        place = self._access.root / "/".join(self._name)
         with self.explained(f"table {'.'.join(self._name)} can't be created"):
             with suppress(NamespaceAlreadyExistsError, IntegrityError):
                 catalog.create_namespace(self._name[:-1])

@@ -21,7 +21,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
-from streamapp_core.spec.systems import IcebergCatalog
+from streamapp_core.spec.table_systems import IcebergCatalog
+from streamapp_systems.iceberg.catalog import CommitRefusedError
 from streamapp_systems.iceberg.file_io import ROOT, PlaceFileIO
 from streamapp_systems.objects import Place
 from streamapp_systems.postgresql import is_passing
@@ -31,14 +32,6 @@ from streamapp_systems.secret_reader import SecretReader
 _BUSY_SECONDS = 30
 _CONNECT_SECONDS = 10
 _TABLES = "iceberg_tables"
-
-
-class CommitRefusedError(Exception):
-    """A commit that the catalog has refused, since the table is another than it was.
-
-    It is none of the library's errors: at those it tries again on what others have committed meanwhile, or removes the
-    manifests, which may have been taken where an answer was lost.
-    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,15 +44,11 @@ class CatalogDatabase:
 
     @property
     def where(self) -> str:
-        """The catalog, for messages."""
+        """See `CatalogAccess.where`."""
         return f"catalog {self.name} of {self.url.set(drivername=self.url.get_backend_name()).render_as_string()}"
 
     def open(self, *, create: bool = False) -> "OneTryCatalog | None":
-        """Open the catalog; None if the database has none, unless it is to `create` one.
-
-        Raises:
-            StreamSystemError: the database can't be opened.
-        """
+        """See `CatalogAccess.open`; None if the database has no catalog."""
         file = self._file
         if file is not None:
             if not create and not file.is_file():
@@ -79,12 +68,7 @@ class CatalogDatabase:
 
     @contextmanager
     def explained(self, what: str) -> Iterator[None]:
-        """Turn what the libraries raise in the block into messages that begin with `what`.
-
-        Raises:
-            Unavailable: the database does not answer.
-            StreamSystemError: it refuses, or a file of the table is not as Iceberg's are.
-        """
+        """See `CatalogAccess.explained`."""
         try:
             yield
         except DBAPIError as error:
@@ -143,8 +127,11 @@ class OneTryCatalog(SqlCatalog):
         columns = {column["name"] for column in inspect(self.engine).get_columns(_TABLES)}
         self._schema_version = "v1" if "iceberg_type" in columns else "v0"
 
-    def metadata_location(self, name: Identifier) -> str | None:
-        """Return where the metadata of a table is: another place for each version; None if there is no table."""
+    def load_newer(self, name: Identifier, known: str | None) -> Table | None:
+        """See `TableCatalog.load_newer`."""
+        return None if known is not None and self._metadata_location(name) == known else self.load_table(name)
+
+    def _metadata_location(self, name: Identifier) -> str | None:
         with Session(self.engine) as session:
             return session.scalar(
                 select(IcebergTables.metadata_location).where(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from streamapp_core.spec.systems import ObjectStore
+from streamapp_core.spec.table_systems import ObjectStore
 from streamapp_core.storage_urls import StorageUrl, parse_storage_url
 from streamapp_systems.objects.object_path import ObjectPath, Place
 from streamapp_systems.objects.store_errors import ObjectChanged, explained_store_error

@@ -1,4 +1,4 @@
-"""Which small files of a table are worth joining.
+"""The small files of a table that are worth joining.
 
 Files of a partition are joined, the smallest first, where together they have twice the bytes of the largest among them:
 so each time that a row is written again, its file doubles at least, and it is written as often as the logarithm of the

@@ -156,6 +156,18 @@ def test_snapshots_are_kept_as_long_as_readers_may_be_behind():
     assert "10m is not between 1h and 3650d" in result.problems[0].message
 
 
+def test_what_is_a_service_s_is_refused_of_a_catalog_in_a_database():
+    def catalog(**given):
+        lake = {"iceberg": {"catalog": given, "path": "lake"}}
+        return [p.message for p in parsed(lambda spec: spec["systems"].update(lake=lake)).problems]
+
+    assert catalog(uri="https://catalog:8181", warehouse="w", oauth2ServerUri="https://login/token", scope="all") == []
+    (refused,) = catalog(uri="sqlite:///catalog.db", warehouse="w", scope="all")
+    assert "warehouse, scope: databases have none" in refused
+    (refused,) = catalog(uri="https://catalog:8181", name="lake")
+    assert "a service has no name" in refused
+
+
 def test_texts_of_a_form_are_told_in_words():
     (problem,) = parsed(lambda spec: spec.update(processors={"memory": "2 GB"})).problems
     assert problem.message == "an amount such as `512Mi` or `2Gi` is expected, not 2 GB"

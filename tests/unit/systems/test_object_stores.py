@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamapp_core.spec.systems import ObjectStore
+from streamapp_core.spec.table_systems import ObjectStore
 from streamapp_systems.objects import FilesMade, ObjectPath, open_place
 from streamapp_systems.objects.store_errors import explained_store_error
 from streamapp_systems.protocols import StreamSystemError, Unavailable

@@ -1,0 +1,1 @@
+"""Iceberg's own catalog with a REST API, as a process of this machine."""
