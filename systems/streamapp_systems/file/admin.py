@@ -6,8 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
+from streamapp_systems.file.counted_files import count_records
 from streamapp_systems.file.file_versions import relative_name
-from streamapp_systems.file.partition_files import file_format, partition_files
+from streamapp_systems.file.partition_files import partition_files
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 
@@ -57,11 +58,10 @@ class FileAdmin:
         """
         ends: dict[Ssp, int] = {}
         for stream in streams:
-            reader = file_format(stream)
             for partition, path in enumerate(partition_files(self._root, stream)):
                 ssp = Ssp(stream.system, stream.name, partition)
                 try:
-                    ends[ssp] = reader.count(path)
+                    ends[ssp] = count_records(stream, path)
                 except (OSError, ValueError, pa.ArrowException) as error:
                     raise StreamSystemError(f"{ssp}: {path} can't be read as {stream.format}: {error}") from error
         return ends

@@ -41,7 +41,7 @@ class CsvFormat:
         if not first:
             return
         found = first if self._options.header else schema.names[: len(first)]
-        check_columns(path, found, schema)
+        check_columns(path, found, schema, _column_hint(found, schema.names, self._options))
         wanted = schema.names if self._options.header else self._names(schema.names)
         offset = 0
         for chunk in _raw_chunks(path, self._options, len(first), wanted):
@@ -162,6 +162,17 @@ def _source(path: Place) -> pa.NativeFile:
         return open_stream(path)
     # The library takes a file of a single line for empty unless the line is ended.
     return pa.BufferReader(data if data.endswith((b"\n", b"\r")) else data + b"\n")
+
+
+def _column_hint(found: Sequence[str], wanted: Sequence[str], options: CsvOptions) -> str:
+    """Say what may be wrong with the options if none of the columns is found; empty if nobody knows."""
+    if len(found) == 1 and len(wanted) > 1:
+        other = next((sign for sign in (";", "\t", "|", ",") if sign != options.delimiter and sign in found[0]), None)
+        written = "\\t" if other == "\t" else other
+        return f'If its values are separated so, set the stream\'s `csv: {{delimiter: "{written}"}}`' if other else ""
+    if options.header and len(found) == len(wanted) and not set(found) & set(wanted):
+        return "If its first line is a record and no header, set the stream's `csv: {header: false}`; else mend it"
+    return ""
 
 
 def _malformed(row: pa.csv.InvalidRow) -> UnreadableRow:

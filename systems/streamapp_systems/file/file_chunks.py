@@ -82,10 +82,21 @@ def convert_columns(raw: pa.RecordBatch, schema: pa.Schema, convert: ColumnConve
             try:
                 convert(column, field.type)
             except (ValueError, pa.ArrowException):
-                return unreadable_value(field, column[0].as_py())
+                row = unreadable_value(field, column[0].as_py())
+                return UnreadableRow(reason=row.reason + _text_hint(field, column[0].as_py()))
         return UnreadableRow(reason=error)
 
     return divide(raw, convert_rows, explain)
+
+
+def _text_hint(field: pa.Field, value: object) -> str:
+    """Say what a text may be that is no value of its column; empty if nobody knows."""
+    if pa.types.is_timestamp(field.type) and isinstance(value, bytes) and value.strip().isdigit():
+        return (
+            ": if it counts milliseconds from 1970, declare the column as bigint, which may be the event time as it is; "
+            f"`timestamp_millis({field.name})` makes a timestamp of it"
+        )
+    return ": convert the file to UTF-8, as `iconv -f LATIN1 -t UTF-8` does" if pa.types.is_string(field.type) else ""
 
 
 def unreadable_value(field: pa.Field, value: object) -> UnreadableRow:
@@ -115,8 +126,8 @@ def _nested_name(data_type: pa.DataType) -> str:
     return f"array<{type_name(data_type.value_type)}>" if pa.types.is_list(data_type) else str(data_type)
 
 
-def check_columns(path: Place, found: Sequence[str], schema: pa.Schema) -> None:
-    """Refuse a file that lacks columns of the schema.
+def check_columns(path: Place, found: Sequence[str], schema: pa.Schema, hint: str = "") -> None:
+    """Refuse a file that lacks columns of the schema; `hint` says what may be meant.
 
     Raises:
         StreamSystemError: names the file and the columns.
@@ -125,7 +136,7 @@ def check_columns(path: Place, found: Sequence[str], schema: pa.Schema) -> None:
     if missing:
         raise StreamSystemError(
             f"{path} has no column {', '.join(missing)}: it has {', '.join(found) or 'none'}. "
-            "Mend the file or the stream's schema (upper and lower case matter)"
+            + (hint or "Mend the file or the stream's schema (upper and lower case matter)")
         )
 
 

@@ -25,6 +25,7 @@ from streamapp_systems.variants.variant_columns import is_variant
 from streamapp_systems.variants.variant_json import NO_VARIANTS
 
 _BRACE = ord("{")
+_ONE_LINE = "; in a file each object is one line (`jq -c .` writes it so)"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -157,9 +158,11 @@ def _explain(lines: list[bytes], error: str, *, schema: pa.Schema, options: Json
     try:
         record = json.loads(lines[0])
     except (ValueError, RecursionError) as reason:
-        return UnreadableRow(reason=f"{shown} is no JSON: {reason}")
+        cut = isinstance(reason, json.JSONDecodeError) and reason.pos >= len(reason.doc.strip())
+        return UnreadableRow(reason=f"{shown} is no JSON: {reason}{_ONE_LINE if cut else ''}")
     if not isinstance(record, dict):
-        return UnreadableRow(reason=f"{shown} is no JSON object")
+        lines_of_array = "; in a file each line is one object (`jq -c '.[]'` writes an array so)"
+        return UnreadableRow(reason=f"{shown} is no JSON object{lines_of_array if isinstance(record, list) else ''}")
     for field in schema:
         try:
             _parse_rows(lines, schema=pa.schema([field]), options=options)
@@ -169,6 +172,11 @@ def _explain(lines: list[bytes], error: str, *, schema: pa.Schema, options: Json
 
 
 def _explain_value(field: pa.Field, value: object, options: JsonOptions) -> UnreadableRow:
+    if pa.types.is_string(field.type) and isinstance(value, int | float):
+        kind, types = ("a boolean", "boolean") if isinstance(value, bool) else ("a number", "int, bigint or double")
+        return UnreadableRow(
+            reason=f"column {field.name}: {json.dumps(value)} is no text but {kind}: declare the column as {types}"
+        )
     reason = unreadable_value(field, value).reason
     if is_variant(field.type):
         reason += f": {NO_VARIANTS}"

@@ -23,15 +23,14 @@ ENDINGS: Mapping[StreamFormat, tuple[str, ...]] = {
 """The endings of the names of files that a folder's stream is made of; the first is what is written."""
 
 
-def partition_files(root: Path, stream: StreamDescriptor, *, compressed: bool = False) -> tuple[Path, ...]:
+def partition_files(root: Path, stream: StreamDescriptor) -> tuple[Path, ...]:
     """List the files of a stream, one per partition: part-2 comes before part-10. None: it does not exist.
 
     The address is a path relative to `root`: a file, a folder (its files with an ending of the format) or a pattern
     (`*`, `?`, `[...]`, and `**` for any folders). Files and folders whose names start with `.` or `_` are left out
-    of folders and patterns. Where folders are columns, all that is below the folder counts. With `compressed`, folders
-    also have compressed files of text.
+    of folders and patterns. Where folders are columns, all that is below the folder counts.
     """
-    ends = all_endings(stream) if compressed else endings(stream)
+    ends = all_endings(stream)
     place = root / stream.address
     if place.is_file():
         return (place,)

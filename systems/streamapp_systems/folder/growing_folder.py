@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.file.compressed_files import COMPRESSIONS
+from streamapp_systems.file.counted_files import count_records
 from streamapp_systems.file.file_chunks import FileFormat
 from streamapp_systems.file.file_versions import FileStat, relative_name
 from streamapp_systems.file.partition_files import file_format, partition_files
@@ -175,7 +176,7 @@ class GrowingFolder:
             named += ((path.relative_to(root), path) for path in objects)
         else:
             self.check_place()
-            files = partition_files(root, self.descriptor, compressed=True)
+            files = partition_files(root, self.descriptor)
             named += ((relative_name(root, path), path) for path in files)
         return ((name, path) for name, path in named if not name.endswith(_UNFINISHED))
 
@@ -240,7 +241,7 @@ class GrowingFolder:
         """Return a file with its number of records; None if it is gone, or changes meanwhile."""
         try:
             before = path.stat()
-            records = file_format(self.descriptor).count(path)
+            records = count_records(self.descriptor, path)
             after = path.stat()
         except (FileNotFoundError, ObjectChanged):
             return None

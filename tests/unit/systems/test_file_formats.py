@@ -161,8 +161,9 @@ def test_each_bad_csv_record_is_named_and_the_others_are_read(tmp_path: Path) ->
         {"a": "z\n", "b": 2},
         f"files.s[0], offset 3: {path}: the record has 1 values, not 2: 'u'",
         f"files.s[0], offset 4: {path}: the record has 3 values, not 2: 'v,3,4'",
-        f"files.s[0], offset 5: {path}: column a: '\ufffd' is no UTF-8 text",
-        {"a": "w", "b": 6},
+        f"files.s[0], offset 5: {path}: column a: '\ufffd' is no UTF-8 text: convert the file to UTF-8, "
+            "as `iconv -f LATIN1 -t UTF-8` does",
+            {"a": "w", "b": 6},
     ]
 
 
@@ -174,10 +175,10 @@ def test_each_bad_json_record_is_named_and_the_others_are_read(tmp_path: Path) -
     empty: dict[str, object] = {"a": None, "b": None, "t": None}
     expected = [
         empty | {"a": "x"},
-        "column a: '1' is no UTF-8 text",
+        "column a: 1 is no text but a number: declare the column as int, bigint or double",
         "column b: '2' is no int",
-        "'{' is no JSON: ",
-        "'[]' is no JSON object",
+        "(char 2); in a file each object is one line (`jq -c .` writes it so)",
+        "'[]' is no JSON object; in a file each line is one object (`jq -c '.[]'` writes an array so)",
         "column t: 'soon' is no timestamp",
         empty | {"b": 2},
         "is no JSON: ",

@@ -41,6 +41,12 @@ def test_hidden_and_marked_files_and_other_endings_are_left_out(tmp_path: Path) 
     assert found(tmp_path, "in", StreamFormat.JSON) == ["in/d.json"]
 
 
+def test_compressed_text_is_among_the_files(tmp_path: Path) -> None:
+    make(tmp_path, "in/1.csv", "in/2.csv.gz", "in/3.csv.zst", "in/4.csv.zip", "in/5.parquet.gz", "in/6.parquet")
+    assert found(tmp_path, "in") == ["in/1.csv", "in/2.csv.gz", "in/3.csv.zst"]
+    assert found(tmp_path, "in", StreamFormat.PARQUET) == ["in/6.parquet"]
+
+
 def test_a_pattern_goes_through_folders_in_natural_order(tmp_path: Path) -> None:
     make(tmp_path, "m-10/x.csv", "m-9/y.csv", "m-9/z.json")
     assert found(tmp_path, "m-*/*.csv") == ["m-9/y.csv", "m-10/x.csv"]

@@ -43,7 +43,7 @@ def test_objects_are_those_that_files_of_a_folder_would_be(names, address, colum
         for name in kept:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).touch()
-        expected = [str(path.relative_to(root)) for path in partition_files(root, stream, compressed=True)]
+        expected = [str(path.relative_to(root)) for path in partition_files(root, stream)]
     place = listed(*(f"root/{name}" for name in kept), "rooted/a/x.csv", "a/x.csv")
     found, _ = stored_files(place, stream)
     assert [path.relative_to(place) for path in found] == expected
