@@ -122,6 +122,10 @@ class PagePrinter:
         """See `RunPrinter.warn`."""
         self._printer.warn(warnings)
 
+    def serve(self, address: str) -> None:
+        """See `RunPrinter.serve`."""
+        self._printer.serve(address)
+
     def refuse(self, problems: Sequence[Problem]) -> None:
         """See `RunPrinter.refuse`."""
         self._page.show(problems=[problem_document(problem) for problem in problems])

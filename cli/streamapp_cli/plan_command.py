@@ -8,11 +8,13 @@ from typing import Any
 
 from rich.text import Text
 
+from streamapp_cli.app_files import exit_with_error, print_error
 from streamapp_cli.command_options import Output
 from streamapp_cli.consoles import new_console
 from streamapp_cli.plan_inputs import (
-    ask_counts,
+    WITHOUT_ASKING,
     ask_schema_problems,
+    find_counts,
     read_app,
     read_completed_app,
     read_counts,
@@ -27,7 +29,10 @@ from streamapp_core.plan.plan import Plan, PlanResult
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.plan.render import to_document, to_mermaid
 from streamapp_core.spec.parse import ParsedApp
+from streamapp_runtime.asked_systems import explain_missing_streams, find_problems_without_counts
 from streamapp_systems.expansion_algorithms import installed_algorithm
+from streamapp_systems.protocols import StreamSystemError
+from streamapp_systems.registry import local_systems
 
 ACCEPTED, REFUSED = 0, 1
 
@@ -44,10 +49,16 @@ def plan_app(
 ) -> int:
     """Plan the app of a file, print the plan or its problems, and return the exit code."""
     parsed, taken = (read_app(file), {}) if defaults is None else read_completed_app(file, defaults)
-    counts = ask_counts(parsed.app, file) if streams is None else read_counts(streams)
+    try:
+        counts = find_counts(parsed.app, file) if streams is None else read_counts(streams)
+    except StreamSystemError as error:
+        return _refuse_without_counts(parsed, file, output, taken, error)
     before = None if previous is None else read_job_model(previous)
     live = None if processors is None else read_processors(processors)
     result = make_plan(parsed, counts, before, algorithms=installed_algorithm)
+    if result.plan is None and streams is None:
+        found = explain_missing_streams(result.problems, parsed.app, local_systems(file.absolute().parent))
+        result = PlanResult(plan=None, problems=found)
     if result.plan is not None and streams is None:
         problems = ask_schema_problems(result.plan, file)
         result = PlanResult(plan=None, problems=problems) if problems else result
@@ -56,6 +67,18 @@ def plan_app(
     model = None if result.plan is None else build_job_model(result.plan, before, live)
     _print(_name(parsed, file), result, model, output, taken, types=types)
     return REFUSED if result.plan is None else ACCEPTED
+
+
+def _refuse_without_counts(
+    parsed: ParsedApp, file: Path, output: Output, taken: Mapping[str, Any], error: StreamSystemError
+) -> int:
+    """Print what is wrong with an app whose systems can't be asked, and the error, and return the exit code."""
+    problems = find_problems_without_counts(parsed)
+    if not problems:
+        exit_with_error(f"{error}\n{WITHOUT_ASKING}")
+    _print(_name(parsed, file), PlanResult(plan=None, problems=problems), None, output, taken, types=False)
+    print_error(f"{error}\n{WITHOUT_ASKING}")
+    return REFUSED
 
 
 def _has_code(plan: Plan) -> bool:

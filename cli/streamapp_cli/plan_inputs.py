@@ -18,6 +18,8 @@ from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp, parse_document, parse_text
 from streamapp_core.spec.yaml_document import DocumentError, read_document
 
+WITHOUT_ASKING = "To plan without asking, give the partition counts: --streams STREAMS.json"
+
 _Value = TypeVar("_Value")
 
 
@@ -67,16 +69,24 @@ def read_completed_app(path: Path, defaults: Path) -> tuple[ParsedApp, Mapping[s
 
 def ask_counts(app: StreamApp | None, path: Path) -> Mapping[str, int]:
     """Ask the systems of an app (None: too little of it could be read) for its partition counts, or end the program."""
-    from streamapp_runtime.app_streams import count_partitions
     from streamapp_systems.protocols import StreamSystemError
+
+    try:
+        return find_counts(app, path)
+    except StreamSystemError as error:
+        exit_with_error(f"{error}\n{WITHOUT_ASKING}")
+
+
+def find_counts(app: StreamApp | None, path: Path) -> Mapping[str, int]:
+    """Ask the systems of an app (None: too little of it could be read) for its partition counts.
+
+    Raises:
+        StreamSystemError: a system can't be asked.
+    """
+    from streamapp_runtime.app_streams import count_partitions
     from streamapp_systems.registry import local_systems
 
-    if app is None:
-        return {}
-    try:
-        return count_partitions(app, local_systems(path.absolute().parent))
-    except StreamSystemError as error:
-        exit_with_error(f"{error}\nTo plan without asking, give the partition counts: --streams STREAMS.json")
+    return {} if app is None else count_partitions(app, local_systems(path.absolute().parent))
 
 
 def ask_schema_problems(plan: Plan, path: Path) -> tuple[Problem, ...]:
@@ -88,7 +98,7 @@ def ask_schema_problems(plan: Plan, path: Path) -> tuple[Problem, ...]:
     try:
         return find_system_problems(plan, local_systems(path.absolute().parent))
     except StreamSystemError as error:
-        exit_with_error(f"{error}\nTo plan without asking, give the partition counts: --streams STREAMS.json")
+        exit_with_error(f"{error}\n{WITHOUT_ASKING}")
 
 
 def read_counts(path: Path) -> Mapping[str, int]:

@@ -1,6 +1,7 @@
 """The text of an app is planned as a run on this machine would plan it, its systems and its code looked at."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from streamapp_core.plan.plan import PlanResult
@@ -8,6 +9,7 @@ from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.problems import sorted_problems
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.app_streams import count_partitions
+from streamapp_runtime.asked_systems import explain_missing_streams
 from streamapp_runtime.functions.function_loader import find_code_problems
 from streamapp_runtime.system_problems import find_system_problems
 from streamapp_systems.expansion_algorithms import installed_algorithm
@@ -27,7 +29,7 @@ def plan_text(text: str, folder: Path, partitions: Mapping[str, int] | None = No
         counts = {} if parsed.app is None else count_partitions(parsed.app, systems)
     result = make_plan(parsed, counts, algorithms=installed_algorithm)
     if result.plan is None:
-        return result
+        return replace(result, problems=explain_missing_streams(result.problems, parsed.app, systems))
     problems = find_code_problems(result.plan, folder)
     if partitions is None:
         problems += find_system_problems(result.plan, systems)

@@ -6,14 +6,16 @@ from pathlib import Path
 from streamapp_cli.app_files import exit_with_error, read_app_text, state_folder
 from streamapp_cli.command_options import Host, RunOutput
 from streamapp_cli.plan_inputs import parse_app
+from streamapp_cli.run_pages import serve_run
 from streamapp_cli.run_printer import JsonPrinter, RunPrinter, TextPrinter
 from streamapp_cli.signals import interrupts
-from streamapp_runtime.driver.run_app import Drain, MakeHost, run_app
+from streamapp_runtime.driver.run_app import Drain, Listener, MakeHost, run_app
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.errors import FAILURES, Drained, PlanRefused, SpecChanged
 from streamapp_runtime.hosts.in_process_host import InProcessHost
 from streamapp_runtime.hosts.process_host import ProcessHost
+from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.run_ids import new_run_id
 
 FAILED, INTERRUPTED = 1, 130
@@ -29,8 +31,12 @@ def run_here(
     master: str | None,
     output: RunOutput,
     quiet: bool,
+    http_port: int | None,
 ) -> int:
-    """Run the app of a file to its end and return the exit code."""
+    """Run the app of a file to its end and return the exit code.
+
+    `http_port` is that of its metrics and its status (0: a free one; None: there are none).
+    """
     if delete_outputs and not fresh:
         exit_with_error("--delete-outputs goes with --fresh: a run that continues needs its outputs as they are")
     check_master(host, master)
@@ -46,7 +52,13 @@ def run_here(
         run_id=new_run_id(),
         delete_outputs=delete_outputs,
     )
-    return run_to_end(request, make_host(host, folder, master), new_printer(output, name, quiet=quiet))
+    printer = new_printer(output, name, quiet=quiet)
+    make = make_host(host, folder, master)
+    if http_port is None:
+        return run_to_end(request, make, printer)
+    namespace = (None if parsed.app is None else parsed.app.metadata.namespace) or "default"
+    with serve_run(name, namespace, http_port, printer.serve) as progress:
+        return run_to_end(request, make, printer, progress=progress)
 
 
 def new_printer(output: RunOutput, name: str, *, quiet: bool) -> RunPrinter:
@@ -60,16 +72,26 @@ def check_master(host: Host, master: str | None) -> None:
         exit_with_error(f"--master is a cluster of Spark, and --host {host} is none: leave one of them out")
 
 
-def run_to_end(request: RunRequest, host: MakeHost, printer: RunPrinter, *, changed: str | None = None) -> int:
+def run_to_end(
+    request: RunRequest,
+    host: MakeHost,
+    printer: RunPrinter,
+    *,
+    changed: str | None = None,
+    progress: Listener | None = None,
+) -> int:
     """Run an app until it ends or is stopped, print what happens, and return the exit code.
 
-    `changed` is what is said, in place of the failure's own words, if its run began with another spec.
+    `changed` is what is said, in place of the failure's own words, if its run began with another spec. `progress` is
+    another listener beside the printer.
     """
     try:
         with interrupts() as stop_wanted:
-            summary = run_and_print(request, host, printer, stop_wanted)
+            summary = run_and_print(request, host, printer, stop_wanted, progress)
     except PlanRefused as refused:
         printer.refuse(refused.problems)
+        if isinstance(refused.__cause__, StreamSystemError):
+            printer.fail(str(refused.__cause__))
         return FAILED
     except FAILURES as failure:
         printer.fail(changed if changed is not None and isinstance(failure, SpecChanged) else str(failure))
@@ -84,13 +106,21 @@ def run_to_end(request: RunRequest, host: MakeHost, printer: RunPrinter, *, chan
     return 0
 
 
-def run_and_print(request: RunRequest, host: MakeHost, printer: RunPrinter, drain: Drain) -> Summary:
-    """Run an app to its end, its progress printed, or until `drain` asks for a stop.
+def run_and_print(
+    request: RunRequest, host: MakeHost, printer: RunPrinter, drain: Drain, progress: Listener | None = None
+) -> Summary:
+    """Run an app to its end, its progress printed and given to `progress`, or until `drain` asks for a stop.
 
     Raises:
         PlanRefused, RuntimeFailure, StreamSystemError, Drained: see `run_app`.
     """
-    with printer.follow() as listener:
+    with printer.follow() as printed:
+
+        def listener(summary: Summary) -> None:
+            printed(summary)
+            if progress is not None:
+                progress(summary)
+
         return run_app(request, host, listener, drain=drain, announce=printer.announce, warn=printer.warn)
 
 

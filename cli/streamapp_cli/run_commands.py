@@ -52,11 +52,20 @@ def run(
     master: MasterOption = None,
     output: OutputOption = RunOutput.TEXT,
     quiet: QuietOption = False,
+    http_port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT",
+            min=0,
+            max=65_535,
+            help="Serve /metrics (Prometheus) and /status (JSON) to this machine while it runs; 0: on a free port.",
+        ),
+    ] = None,
 ) -> None:
     """Run an app here, on local Spark. A bounded app ends by itself; a completed one prints its summary again.
 
     With --fresh it says first what it deletes, and which outputs stay. With --output json each line is an object whose
-    "event" is freshStart, refused, progress (every 2 s), failed, stopped or completed.
+    "event" is serving, freshStart, refused, progress (every 2 s), failed, stopped or completed.
 
     Ctrl-C (or SIGTERM) stops it after a last commit, a second one at once; started again, it continues.
 
@@ -74,6 +83,7 @@ def run(
         master=master,
         output=output,
         quiet=quiet,
+        http_port=http_port,
     )
     raise typer.Exit(code)
 

@@ -36,6 +36,10 @@ class RunPrinter(Protocol):
         """Print what it is about to do that is rarely wanted."""
         ...
 
+    def serve(self, address: str) -> None:
+        """Print where its pages are: the address of a server."""
+        ...
+
     def refuse(self, problems: Sequence[Problem]) -> None:
         """Print why it was not started."""
         ...
@@ -80,6 +84,11 @@ class TextPrinter:
         """See `RunPrinter.warn`."""
         if not self._quiet:
             print_warnings(self._console, warnings)
+
+    def serve(self, address: str) -> None:
+        """See `RunPrinter.serve`."""
+        if not self._quiet:
+            self._console.print(f"{self._name}: {address}/metrics and {address}/status")
 
     def refuse(self, problems: Sequence[Problem]) -> None:
         """See `RunPrinter.refuse`."""
@@ -136,6 +145,10 @@ class JsonPrinter:
         """See `RunPrinter.warn`."""
         if warnings:
             self._print("warned", warnings=[warning_document(warning) for warning in warnings])
+
+    def serve(self, address: str) -> None:
+        """See `RunPrinter.serve`."""
+        self._print("serving", address=address)
 
     def refuse(self, problems: Sequence[Problem]) -> None:
         """See `RunPrinter.refuse`."""

@@ -24,6 +24,7 @@ MAX_DEPTH = 100
 _SELECT = "SELECT "
 _ORDER_BY = "SELECT 1 ORDER BY "
 _DIALECT = Spark()
+_KEYWORDS = frozenset(word for word in Spark.Tokenizer.KEYWORDS if word.isalpha())
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 _PREFIX_OPERATORS = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
@@ -324,4 +325,6 @@ def _syntax_message(error: ParseError, prefix: str) -> str:
     description = str(first.get("description") or "it does not parse").rstrip(".")
     if "<class" in description:
         description = "a part is missing"
+    if near.upper() in _KEYWORDS:
+        description += f"; if `{near}` is a column, write it in backquotes, as `{near}`"
     return f"syntax error{where} (line {first.get('line')}, column {max(column, 1)}): {description}"

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.problems import Problem, ProblemCode, path_text
 from streamapp_core.spec.operators import OperatorKind
+from streamapp_core.spec.systems import SystemKind
 
 _COMPARISONS = 10_000  # suggestions cost time in names x unknown names: enough for some, bounded for all
 
@@ -115,6 +116,8 @@ def _check_streams(graph: Graph, names: _Names) -> Iterator[Problem]:
             yield _problem(path, ProblemCode.UNUSED_STREAM, f"`{name}` is neither read, written nor a side input")
         if stream.system not in spec.systems and stream.system not in graph.opaque:
             yield _unknown_system(graph, names, f"{path}.system", stream.system)
+        if name in graph.senders:
+            yield from _written_where_read(graph, name, path)
     default = spec.default_system
     if default is not None and default not in spec.systems and default not in graph.opaque:
         yield _unknown_system(graph, names, "spec.defaultSystem", default)
@@ -173,6 +176,24 @@ def _read_back(graph: Graph, path: str, name: str) -> Problem:
         f"`{name}` is an output (`{graph.senders[name][0].name}` sends to it), and an app can't read its outputs; use "
         "partitionBy to regroup rows inside an app",
     )
+
+
+def _written_where_read(graph: Graph, name: str, path: str) -> Iterator[Problem]:
+    """Find files that an output would write to the folder that another stream reads."""
+    spec = graph.spec
+    stream = spec.streams[name]
+    system = spec.systems.get(stream.system)
+    if system is None or system.kind is not SystemKind.FILE:
+        return
+    for other, read in spec.streams.items():
+        same = (read.system, read.name or other) == (stream.system, stream.name or name)
+        if same and other != name and (other in graph.readers or other in graph.side_inputs):
+            yield _problem(
+                path,
+                ProblemCode.OUTPUT_READ_BACK,
+                f"`{name}` would be written to `{read.name or other}`, which is what `{other}` reads; give it a `name` "
+                "of its own",
+            )
 
 
 def _unknown_system(graph: Graph, names: _Names, path: str, name: str) -> Problem:

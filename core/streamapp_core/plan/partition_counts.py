@@ -131,7 +131,7 @@ def _not_found(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]
     system = graph.spec.systems.get(stream.system)
     if system is None:  # the unknown system is a problem of its own
         return
-    if system.kind is SystemKind.FILE and stream.format not in FILE_FORMATS:  # so is a format that files can't have
+    if system.kind is SystemKind.FILE and (stream.format not in FILE_FORMATS or system.url is not None):  # so are these
         return
     advice = "create it, or give its number of `partitions` and the app creates it"
     if system.kind is SystemKind.FILE:

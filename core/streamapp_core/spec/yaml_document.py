@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import yaml
 
 from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text
+from streamapp_core.spec.yaml_hints import yaml_hint
 
 MAXIMUM_BYTES = 1_500_000  # etcd takes no more in one object
 MAXIMUM_DEPTH = 64
@@ -56,7 +57,7 @@ def read_document(text: str) -> tuple[object, tuple[Problem, ...]]:
         problems = tuple(_duplicate_keys(node))
         return loader.construct_document(node), problems
     except yaml.YAMLError as error:
-        raise DocumentError(f"no valid YAML: {_one_line(error)}") from None
+        raise DocumentError(f"no valid YAML: {_one_line(error, text)}") from None
     except (ValueError, RecursionError) as error:
         raise (error if isinstance(error, DocumentError) else DocumentError(f"no valid YAML: {error}")) from None
 
@@ -128,7 +129,7 @@ def _line(where: yaml.Event | yaml.Node) -> int:
     return where.start_mark.line + 1 if where.start_mark else 0
 
 
-def _one_line(error: yaml.YAMLError) -> str:
+def _one_line(error: yaml.YAMLError, text: str) -> str:
     mark = getattr(error, "problem_mark", None)
     what = getattr(error, "problem", None) or str(error).splitlines()[0]
-    return f"line {mark.line + 1}, column {mark.column + 1}: {what}" if mark else str(what)
+    return f"line {mark.line + 1}, column {mark.column + 1}: {what}{yaml_hint(error, text)}" if mark else str(what)

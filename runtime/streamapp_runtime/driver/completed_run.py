@@ -11,6 +11,7 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, by_system, declared_descriptor
 from streamapp_runtime.driver.run_record import RunRecord, Summary
 from streamapp_runtime.errors import SpecChanged
+from streamapp_runtime.functions.code_files import code_digests
 from streamapp_runtime.processor.processor_report import RunNotice
 from streamapp_systems.file import FileStat, take_file_stats
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
@@ -18,7 +19,7 @@ from streamapp_systems.registry import Systems
 
 
 def summarize_completed(text: str, completed: RunRecord, summary: Summary, systems: Systems) -> Summary:
-    """Return the summary of a completed run, with a notice if its inputs hold other records than it has read.
+    """Return the summary of a completed run, with a notice if its inputs or its code are not what it has had.
 
     A system that can't be asked is no reason to fail: nothing is to be done.
 
@@ -36,14 +37,25 @@ def summarize_completed(text: str, completed: RunRecord, summary: Summary, syste
         for changed in (_changed_files, _changed_versions, _changed_ends)
         for change in changed(completed, parsed.app, systems)
     ]
-    if not changes:
+    said = [f"its inputs have changed since it read them: {'; '.join(changes)}"] if changes else []
+    said += (
+        [f"the code of its functions has changed since: {', '.join(code)}"]
+        if (code := _changed_code(completed, parsed.app, systems))
+        else []
+    )
+    if not said:
         return summary
     message = (
-        f"nothing was run: this is the summary of run {completed.run_id}, which had completed, and its inputs have "
-        f"changed since it read them: {'; '.join(changes)}. --fresh runs the app again, from the beginning"
+        f"nothing was run: this is the summary of run {completed.run_id}, which had completed, and "
+        f"{'; '.join(said)}. --fresh runs the app again, from the beginning"
     )
     notice = RunNotice(reason=NoticeReason.INPUTS_CHANGED, message=message)
     return msgspec.structs.replace(summary, notices=(*summary.notices, notice))
+
+
+def _changed_code(completed: RunRecord, app: StreamApp, systems: Systems) -> list[str]:
+    found = code_digests(app.spec, systems.folder) if completed.code else {}
+    return sorted(name for name in {**completed.code, **found} if completed.code.get(name) != found.get(name))
 
 
 def _changed_files(completed: RunRecord, app: StreamApp, systems: Systems) -> Iterator[str]:

@@ -13,10 +13,12 @@ from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_streams import count_partitions
+from streamapp_runtime.asked_systems import explain_missing_streams, find_problems_without_counts
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.functions.function_loader import python_path
 from streamapp_runtime.system_problems import find_system_problems
 from streamapp_systems.expansion_algorithms import installed_algorithm
+from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.registry import Systems
 
 
@@ -37,11 +39,16 @@ def plan_new_run(parsed: ParsedApp, systems: Systems, run_id: str, location: str
     """Plan a new run on this machine. `location` is where its state is kept.
 
     Raises:
-        PlanRefused: the spec has problems.
+        PlanRefused: the spec has problems; if a system can't be asked, too, its error is the cause.
         RuntimeFailure: a file of `pyFiles` is missing.
         StreamSystemError: a system can't be asked.
     """
-    counts = {} if parsed.app is None else count_partitions(parsed.app, systems)
+    try:
+        counts = {} if parsed.app is None else count_partitions(parsed.app, systems)
+    except StreamSystemError as error:
+        if problems := find_problems_without_counts(parsed):
+            raise PlanRefused(problems) from error
+        raise
     plan = _plan(parsed, systems, counts, run_id, None)
     processors = {str(number): location for number in range(plan.app.spec.processors.count)}
     return PlannedRun(plan=plan, model=build_job_model(plan, None, processors), counts=counts)
@@ -110,7 +117,7 @@ def _plan(
 ) -> Plan:
     result = make_plan(parsed, counts, previous, run_id=run_id, algorithms=installed_algorithm)
     if result.plan is None:
-        raise PlanRefused(result.problems)
+        raise PlanRefused(explain_missing_streams(result.problems, parsed.app, systems))
     problems = find_system_problems(result.plan, systems)
     if problems:
         raise PlanRefused(problems)

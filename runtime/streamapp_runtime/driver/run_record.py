@@ -79,8 +79,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `ends` are the offsets where bounded partitions end, `starts` those where inputs are read first (0 where nothing is
     said), `files` the names of the files that are read, all taken at the run's first start; `file_stats` are those of
-    inputs at the last start, with their sizes and times. `side_inputs` are the versions of side inputs from files,
-    which with their ends are taken again at a start that finds others; `notices` say so.
+    inputs at the last start, with their sizes and times, `code` the SHA-256 of the files of its functions then.
+    `side_inputs` are the versions of side inputs from files, which with their ends are taken again at a start that
+    finds others; `notices` say so.
     `made` are the addresses of the streams that were made for it, by system, `outdated` those of earlier runs,
     to be deleted, and `outdated_ids` the transactional ids that they used. The records of outputs at the addresses in
     `emptied` are deleted before it begins. `identities` are those of the streams that it reads and of its changelog:
@@ -95,6 +96,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     starts: dict[str, dict[int, int]] = {}
     files: dict[str, list[str]]
     file_stats: dict[str, tuple[FileStat, ...]] = {}
+    code: dict[str, str] = {}
     side_inputs: dict[str, SideInputVersion] = {}
     notices: tuple[RunNotice, ...] = ()
     made: dict[str, list[str]]

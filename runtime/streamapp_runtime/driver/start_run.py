@@ -38,6 +38,7 @@ from streamapp_runtime.driver.side_input_changes import (
 )
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.execution_context import ExecutionContext
+from streamapp_runtime.functions.code_files import code_digests
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.registry import Systems
 
@@ -96,6 +97,7 @@ def start_run(
         record = msgspec.structs.replace(record, emptied=_emptied(request, run, last))
         if request.fresh or last is not None:
             announce(describe_fresh_start(record, run.plan, systems, folder))
+    record = msgspec.structs.replace(record, code=code_digests(run.plan.app.spec, request.folder))
     epoch = record.epoch
 
     def activate(model: JobModel) -> None:

@@ -38,8 +38,8 @@ class DriverHealth:
         return self.clock() - self.turned < _ALIVE_SECONDS
 
 
-def serve_pages(health: DriverHealth, registry: CollectorRegistry, port: int) -> HttpServer:
-    """Answer on a port of all interfaces (0: a free one) until closed.
+def serve_pages(health: DriverHealth, registry: CollectorRegistry, port: int, host: str = "") -> HttpServer:
+    """Answer on a port (0: a free one) of the interface with this address, by default of all, until closed.
 
     Raises:
         OSError: the port is in use.
@@ -58,4 +58,4 @@ def serve_pages(health: DriverHealth, registry: CollectorRegistry, port: int) ->
             case _:
                 return Response(404, b"/healthz, /ready, /metrics, /status\n")
 
-    return HttpServer(answer, ("", port), name="pages")
+    return HttpServer(answer, (host, port), name="pages")

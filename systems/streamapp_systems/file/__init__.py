@@ -10,6 +10,7 @@ from streamapp_systems.file.file_versions import (
     take_file_version,
     take_file_versions,
 )
+from streamapp_systems.file.missing_files import explain_missing_files
 from streamapp_systems.file.output_folder import claim_output, published_parts, remove_parts, staged_parts
 from streamapp_systems.file.partition_files import partition_files
 
@@ -20,6 +21,7 @@ __all__ = [
     "FileStat",
     "FileVersion",
     "claim_output",
+    "explain_missing_files",
     "partition_files",
     "published_parts",
     "remove_parts",

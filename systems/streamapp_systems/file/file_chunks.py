@@ -93,8 +93,8 @@ def _text_hint(field: pa.Field, value: object) -> str:
     """Say what a text may be that is no value of its column; empty if nobody knows."""
     if pa.types.is_timestamp(field.type) and isinstance(value, bytes) and value.strip().isdigit():
         return (
-            ": if it counts milliseconds from 1970, declare the column as bigint, which may be the event time as it is; "
-            f"`timestamp_millis({field.name})` makes a timestamp of it"
+            ": if it counts milliseconds from 1970, declare the column as bigint, which may be the event time as it "
+            f"is, and `timestamp_millis({field.name})` makes a timestamp of it"
         )
     return ": convert the file to UTF-8, as `iconv -f LATIN1 -t UTF-8` does" if pa.types.is_string(field.type) else ""
 

@@ -55,6 +55,15 @@ def test_five_mistakes_are_five_problems(plan):
     assert (document["accepted"], document["jobModel"]) == (False, None)
 
 
+def test_mistakes_are_told_although_no_broker_answers(tmp_path):
+    (tmp_path / "app.yaml").write_text(FIVE.replace("kafka:9092", "127.0.0.1:1"))
+    result = CliRunner().invoke(app, ["plan", str(tmp_path / "app.yaml"), "--output", "json"])
+    assert result.exit_code == 1
+    assert [(found["path"], found["code"]) for found in json.loads(result.stdout)["problems"]] == PROBLEMS
+    assert "can't be described" in result.stderr
+    assert "--streams STREAMS.json" in result.stderr
+
+
 def test_five_mistakes_are_told_to_people(plan):
     result = plan(FIVE)
     assert result.exit_code == 1

@@ -1,6 +1,11 @@
 import io
 import json
 import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
 
 from typer.testing import CliRunner
 
@@ -9,6 +14,9 @@ from streamapp_cli.run_printer import JsonPrinter
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_systems.clock import system_clock
 from support import apps
+from support.waiting import eventually
+
+STREAMAPP = str(Path(sys.executable).with_name("streamapp"))
 
 
 def run(folder, document, *options):
@@ -55,6 +63,65 @@ def test_a_completed_run_says_that_its_files_have_changed_since(tmp_path):
     )
     shutil.rmtree(tmp_path / "flights")
     assert "flights/1.csv" in run(tmp_path, apps.stateless("file")).stdout
+
+
+def test_a_completed_run_says_that_its_code_has_changed_since(tmp_path):
+    document = apps.with_function(tmp_path, "def f(rows):\n    return rows.slice(0, 1)\n")
+    assert run(tmp_path, document).exit_code == 0
+    assert "nothing was run" not in run(tmp_path, document).stdout
+    (tmp_path / "mine.py").write_text("def f(rows):\n    return rows\n")
+    (tmp_path / "helper.py").write_text("")
+    assert "the code of its functions has changed since: helper.py, mine.py. --fresh" in run(tmp_path, document).stdout
+
+
+def test_mistakes_are_told_before_a_broker_that_does_not_answer(tmp_path):
+    document = apps.stateless("kafka")
+    document["spec"]["operators"][0]["from"] = "flihgts"
+    result = run(tmp_path, document)
+    assert result.exit_code == 1
+    assert "did you mean `flights`?" in result.stdout
+    assert "can't be described" in result.stderr
+
+
+WAITS = """
+import pathlib, time
+
+def f(rows):
+    while not pathlib.Path({!r}).exists():
+        time.sleep(0.01)
+    return rows
+"""
+
+
+def test_metrics_and_status_of_a_run_are_on_a_port(tmp_path):
+    document = apps.with_function(tmp_path, WAITS.format(str(tmp_path / "go")))
+    (tmp_path / "app.yaml").write_text(json.dumps(document))
+    command = [STREAMAPP, "run", str(tmp_path / "app.yaml"), "--host", "in-process", "--output", "json"]
+    with subprocess.Popen([*command, "--http-port", "0"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            serving = json.loads(process.stdout.readline())
+            assert serving["event"] == "serving"
+
+            def get(page):
+                with urllib.request.urlopen(serving["address"] + page, timeout=60) as answer:
+                    return answer.read().decode()
+
+            read = 'streamapp_rows_read_total{app="app",namespace="default",stream="flights"} '
+            eventually(lambda: read in get("/metrics"))
+            status = json.loads(get("/status"))
+            assert {stream["name"] for stream in status["streams"]} >= {"flights"}
+        finally:
+            (tmp_path / "go").touch()
+        assert json.loads(process.stdout.read().splitlines()[-1])["event"] == "completed"
+
+
+def test_a_port_that_is_taken_is_told(tmp_path):
+    flights(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = run(tmp_path, apps.stateless("file"), "--http-port", str(taken.getsockname()[1]))
+    assert result.exit_code == 2
+    assert "Name another port, or 0 for a free one" in result.stderr
 
 
 def test_fresh_starts_a_new_run_and_replaces_the_results(tmp_path):

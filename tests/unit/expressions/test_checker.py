@@ -76,6 +76,7 @@ def test_the_type_of_an_expression_is_sparks(text, expected):
         ("zzz > 15", ProblemCode.UNKNOWN_COLUMN, "unknown column `zzz`; columns: carrier, tail, n"),
         ("carier = 'x'", ProblemCode.UNKNOWN_COLUMN, "did you mean `carrier`?"),
         ("n >", ProblemCode.INVALID_EXPRESSION, "syntax error"),
+        ("n > when", ProblemCode.INVALID_EXPRESSION, "if `when` is a column, write it in backquotes"),
         ("", ProblemCode.INVALID_EXPRESSION, "empty"),
         ("n + 1", ProblemCode.TYPE_MISMATCH, "expected a condition (boolean), got int"),
         ("carrier", ProblemCode.TYPE_MISMATCH, "got string"),

@@ -77,6 +77,17 @@ def test_every_cycle_is_reported():
     assert [code for code, _ in codes(operators)] == ["Cycle", "Cycle"]
 
 
+def test_files_are_not_written_where_others_are_read():
+    files = {"system": "files", "format": "csv"}
+    streams = {"in": files | {"name": "orders", "schema": "k string"}, "out": files | {"name": "orders"}}
+    systems = {"files": {"file": {"path": "."}}}
+    operators = [{"name": "f", "from": "in", "filter": "true"}, SINK]
+    given = {"systems": systems, "defaultSystem": "files"}
+    assert codes(operators, streams=streams, **given) == [("OutputReadBack", "spec.streams.out")]
+    streams["out"]["name"] = "large"
+    assert codes(operators, streams=streams, **given) == []
+
+
 def test_an_output_as_a_side_input_is_read_back():
     operators = [{"name": "f", "from": "in", "joinTable": {"table": "t", "on": "k"}}, SINK]
     tables = {"t": {"key": "k", "schema": "k string", "sideInputs": ["out"]}}

@@ -23,6 +23,23 @@ def test_dates_octals_and_sexagesimals_are_text():
     assert document == {"d": "2013-01-01", "o": "010", "s": "1:30", "i": 12, "f": 1500.0}
 
 
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ('a: "x\nb: 1\n', "the quote of line 1, column 4 is not closed"),
+        ("a:\n\tb: 1\n", "line 2, column 1: found character that cannot start any token: a tab; indent by spaces"),
+        ("a:\n    b: 1\n   c: 2\n", "the line is not indented as those that begin with line"),
+        ("a: {b: [1, 2}\n", "what begins in line 1, column 8 needs a `,` or its `]` here"),
+        ("a: b: c\n", "a text with `: ` in it is written in quotes"),
+        ("a: %b\n", "a text that begins with `%` is written in quotes"),
+        ("a: 1\n  \N{NO-BREAK SPACE}b: 2\nc: 3\n", "line 2 is indented by a no-break space"),
+        ("a: 1\n---\nb: 2\n", "an app is one document"),
+    ],
+)
+def test_mistakes_of_yaml_are_named_as_what_they_are(text, said):
+    assert said in refused(text)
+
+
 def test_json_is_yaml():
     assert read_document('{"a": [1, "x"]}')[0] == {"a": [1, "x"]}
 

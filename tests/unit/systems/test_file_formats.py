@@ -162,8 +162,8 @@ def test_each_bad_csv_record_is_named_and_the_others_are_read(tmp_path: Path) ->
         f"files.s[0], offset 3: {path}: the record has 1 values, not 2: 'u'",
         f"files.s[0], offset 4: {path}: the record has 3 values, not 2: 'v,3,4'",
         f"files.s[0], offset 5: {path}: column a: '\ufffd' is no UTF-8 text: convert the file to UTF-8, "
-            "as `iconv -f LATIN1 -t UTF-8` does",
-            {"a": "w", "b": 6},
+        "as `iconv -f LATIN1 -t UTF-8` does",
+        {"a": "w", "b": 6},
     ]
 
 
