@@ -1,4 +1,4 @@
-"""What is wrong with an app when its systems have been asked for its streams, or could not be."""
+"""Problems of an app when its systems have been asked for its streams, or could not be."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What is probably wrong where a text is no YAML: the parser says what it met, not what was meant."""
+"""Hints at what is probably wrong where a text is no YAML: the parser says what it met, not what was meant."""
 
 import re
 from collections.abc import Sequence

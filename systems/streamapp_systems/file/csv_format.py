@@ -165,7 +165,7 @@ def _source(path: Place) -> pa.NativeFile:
 
 
 def _column_hint(found: Sequence[str], wanted: Sequence[str], options: CsvOptions) -> str:
-    """Say what may be wrong with the options if none of the columns is found; empty if nobody knows."""
+    """Return what may be wrong with the options if none of the columns is found; empty if nobody knows."""
     if len(found) == 1 and len(wanted) > 1:
         other = next((sign for sign in (";", "\t", "|", ",") if sign != options.delimiter and sign in found[0]), None)
         written = "\\t" if other == "\t" else other

@@ -90,7 +90,7 @@ def convert_columns(raw: pa.RecordBatch, schema: pa.Schema, convert: ColumnConve
 
 
 def _text_hint(field: pa.Field, value: object) -> str:
-    """Say what a text may be that is no value of its column; empty if nobody knows."""
+    """Return what a text may be that is no value of its column; empty if nobody knows."""
     if pa.types.is_timestamp(field.type) and isinstance(value, bytes) and value.strip().isdigit():
         return (
             ": if it counts milliseconds from 1970, declare the column as bigint, which may be the event time as it "

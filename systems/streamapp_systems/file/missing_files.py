@@ -1,4 +1,4 @@
-"""Why a stream has no files: what is at its place instead."""
+"""The reason that a stream has no files: what is at its place instead."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +14,7 @@ _LISTED = 1_000
 
 
 def explain_missing_files(root: Path, stream: StreamDescriptor) -> str:
-    """Say why a stream that is read has no files, and what to do."""
+    """Return why a stream that is read has no files, and what to do."""
     place = root / stream.address
     if is_pattern(stream.address):
         return f"no file has a name like {place}; correct the stream's `name`, or put files there"
