@@ -19,7 +19,7 @@ from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.rows.arrow_ipc import decode_rows, decode_shared_rows
 from streamapp_runtime.rows.decoded_batch import DeadLetter, DecodedBatch
 from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
-from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
+from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows, timestamp_column
 from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_systems.protocols import BadRecord, Consumer, FetchedBatch
 
@@ -132,7 +132,7 @@ class DecodingInputSource:
 
     def _stamped(self, stream: str, read: MessageRows) -> pa.Table | None:
         columns = self._event_times[stream]
-        timestamps = () if columns else read.messages.timestamps
+        timestamps = None if columns else timestamp_column(read.messages)
         rows = add_event_time(read.rows, columns, timestamps) if len(read.rows) else None
         return rows if rows is None or read.deleted is None else with_deleted_column(rows, read.deleted)
 

@@ -12,8 +12,8 @@ from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.base import format_duration
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.event_time_column import add_event_time, event_times
-from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
-from streamapp_systems.protocols import BadRecord, Messages, MessageTuple
+from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows, select_messages, timestamp_column
+from streamapp_systems.protocols import BadRecord, Messages
 
 _HIGHEST = 1 << 62
 """Milliseconds: more than any time there is, and twice that still fits."""
@@ -34,18 +34,17 @@ class BoundedEventTimes:
         if not len(read.rows):
             return read
         times, missing = event_times(add_event_time(read.rows, self._columns).select([EVENT_TIME_COLUMN]))
-        written = np.minimum(np.array(read.messages.timestamps, np.int64), _HIGHEST)
+        written = np.minimum(timestamp_column(read.messages), _HIGHEST)
         refused = (times > written + self._max_ahead) & ~missing
         if not refused.any():
             return read
-        kept = MessageTuple(m for m, bad in zip(read.messages, refused, strict=True) if not bad)
         ahead = [
             self._bad(ssp, read.messages[row].offset, int(times[row]) - int(written[row]))
             for row in np.flatnonzero(refused).tolist()
         ]
         return MessageRows(
             rows=read.rows.filter(pa.array(~refused)),
-            messages=kept,
+            messages=select_messages(read.messages, np.flatnonzero(~refused)),
             bad=tuple(sorted((*read.bad, *ahead), key=lambda bad: bad.offset)),
             deleted=None if read.deleted is None else read.deleted[~refused],
         )

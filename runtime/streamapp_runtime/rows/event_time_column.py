@@ -14,7 +14,7 @@ EVENT_TIME_FIELD = pa.field(EVENT_TIME_COLUMN, pa.int64())
 _MICROSECONDS = 1_000
 
 
-def add_event_time(rows: pa.Table, columns: Sequence[str], timestamps: Sequence[int] = ()) -> pa.Table:
+def add_event_time(rows: pa.Table, columns: Sequence[str], timestamps: npt.NDArray[np.int64] | None = None) -> pa.Table:
     """Add the hidden event time: of these columns or fields of structs the first that is not null.
 
     They hold timestamps or milliseconds. Without columns the records' own times count, without either there is none.
@@ -22,7 +22,7 @@ def add_event_time(rows: pa.Table, columns: Sequence[str], timestamps: Sequence[
     if columns:
         times = reduce(pc.coalesce, (_milliseconds(_values(rows, path)) for path in columns))
     else:
-        times = pa.array(timestamps, pa.int64()) if timestamps else pa.nulls(len(rows), pa.int64())
+        times = pa.nulls(len(rows), pa.int64()) if timestamps is None else pa.array(timestamps, pa.int64())
     return rows.append_column(EVENT_TIME_FIELD, times)
 
 

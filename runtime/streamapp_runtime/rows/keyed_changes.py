@@ -1,6 +1,5 @@
 """Records that are the newest rows of their keys, and those without a value, which delete them."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +9,11 @@ import pyarrow.compute as pc
 
 from streamapp_core.spec.streams import KeyFormat
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
+from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows, key_column, select_messages
 from streamapp_runtime.rows.partitioning import key_bytes
 from streamapp_runtime.rows.record_keys import RecordKey
 from streamapp_runtime.rows.tombstones import DeletionKey, TombstoneRow, replace_tombstones
-from streamapp_systems.protocols import BadRecord, Messages, MessageTuple
+from streamapp_systems.protocols import BadRecord, Messages
 
 
 class Deletions:
@@ -51,32 +50,31 @@ class KeyedChanges:
         read = self._decoder.decode(messages, ssp)
         deleted = np.zeros(len(read.rows), np.bool_) if read.deleted is None else read.deleted
         read = replace(read, deleted=deleted)
-        keys = read.messages.keys
+        keys = key_column(read.messages)
         values = self._key.values(read.rows)
         refused = self._differ(values, keys) & ~deleted
-        refused |= np.array([key is None for key in keys], np.bool_)
+        refused |= keys.is_null().to_numpy(zero_copy_only=False)
         if not refused.any():
             return read
         bad = [
-            self._bad(ssp, read.messages[row].offset, keys[row], values[row])
+            self._bad(ssp, read.messages[row].offset, keys[row].as_py(), values[row])
             for row in np.flatnonzero(refused).tolist()
         ]
-        kept = MessageTuple(message for message, wrong in zip(read.messages, refused, strict=True) if not wrong)
         return MessageRows(
             rows=read.rows.filter(pa.array(~refused)),
-            messages=kept,
+            messages=select_messages(read.messages, np.flatnonzero(~refused)),
             bad=tuple(sorted((*read.bad, *bad), key=lambda record: record.offset)),
             deleted=deleted[~refused],
         )
 
-    def _differ(self, column: pa.ChunkedArray, keys: Sequence[bytes | None]) -> npt.NDArray[np.bool_]:
+    def _differ(self, column: pa.ChunkedArray, keys: pa.Array) -> npt.NDArray[np.bool_]:
         """Return where a key is not what the column's value is as a key."""
         values = column.combine_chunks()
         try:
             wanted = key_bytes(values, self._key.form)
         except OverflowError:
             wanted = pa.array([_number_bytes(value, self._key.form) for value in values.to_pylist()], pa.large_binary())
-        alike = pc.fill_null(pc.equal(wanted, pa.array(keys, pa.large_binary())), fill_value=False)
+        alike = pc.fill_null(pc.equal(wanted, keys.cast(pa.large_binary())), fill_value=False)
         differ: npt.NDArray[np.bool_] = ~alike.to_numpy(zero_copy_only=False)
         return differ
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import BadRecord, Messages
+from streamapp_systems.protocols import BadRecord, MessageColumns, Messages, MessageTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,3 +30,39 @@ class MessageDecoder(Protocol):
     def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
         """Decode messages; those without a value are left out."""
         ...
+
+
+def value_column(messages: Messages) -> pa.BinaryArray | None:
+    """Return the values of messages as one array; None if it can't hold so many bytes."""
+    if isinstance(messages, MessageColumns):
+        return messages.value_column
+    values = pa.array(messages.values, pa.binary())
+    return values if isinstance(values, pa.BinaryArray) else None
+
+
+def key_column(messages: Messages) -> pa.Array:
+    """Return the keys of messages as one array of (large) binary."""
+    if isinstance(messages, MessageColumns):
+        return messages.key_column
+    return pa.array(messages.keys, pa.large_binary())
+
+
+def timestamp_column(messages: Messages) -> npt.NDArray[np.int64]:
+    """Return the timestamps of messages as one array."""
+    if isinstance(messages, MessageColumns):
+        return messages.timestamp_column
+    return np.array(messages.timestamps, np.int64)
+
+
+def lack_values(messages: Messages) -> bool:
+    """Return whether some messages have no value."""
+    if isinstance(messages, MessageColumns):
+        return bool(messages.value_column.null_count)
+    return None in messages.values
+
+
+def select_messages(messages: Messages, places: npt.NDArray[np.int64]) -> Messages:
+    """Return the messages at these places, which rise."""
+    if isinstance(messages, MessageColumns):
+        return messages.take(places)
+    return MessageTuple(messages[place] for place in places.tolist())

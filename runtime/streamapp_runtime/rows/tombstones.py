@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.spec.streams import CHANGE_COLUMN, KeyFormat
+from streamapp_runtime.rows.message_rows import lack_values
 from streamapp_runtime.rows.partitioning import BINARY_WIDTHS
 from streamapp_systems.protocols import Messages, MessageTuple
 
@@ -48,7 +49,7 @@ def replace_tombstones(messages: Messages, key: DeletionKey | None) -> Messages:
 
     If none is known, the object is empty. A key that can't be the columns' values gives what is no row.
     """
-    if None not in messages.values:
+    if not lack_values(messages):
         return messages
     return MessageTuple(
         m if m.value is not None else m._replace(value=TombstoneRow(_row(m.key, key))) for m in messages

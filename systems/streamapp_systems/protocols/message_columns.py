@@ -64,6 +64,17 @@ class MessageColumns:
         first, last = np.searchsorted(self.offset_column, (begin, end)).tolist()
         return self.slice(first, max(last, first))
 
+    def take(self, places: Integers) -> "MessageColumns":
+        """Return the messages at these places, which rise."""
+        taken, headers = pa.array(places), self.header_column
+        return MessageColumns(
+            offset_column=self.offset_column[places],
+            timestamp_column=self.timestamp_column[places],
+            key_column=self.key_column.take(taken),
+            value_column=self.value_column.take(taken),
+            header_column=None if headers is None else headers.take(taken),
+        )
+
     def slice(self, first: int, last: int) -> "MessageColumns":
         """Return the messages from one place on and before another; nothing is copied."""
         headers = self.header_column

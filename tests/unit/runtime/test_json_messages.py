@@ -1,12 +1,15 @@
-"""Messages as rows: the fast reader finds what the exact one does, whatever the messages are."""
+"""Messages as rows: the fast readers find what the exact one does, whatever the messages are."""
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.json_messages import JsonDecoder, encode_json
-from streamapp_systems.protocols import Message, MessageTuple
+from streamapp_runtime.rows.json_objects import JsonObjectDecoder
+from streamapp_systems.protocols import Message, MessageColumns, MessageTuple
+from streamapp_systems.protocols.message_columns import encode_headers
 
 SSP = Ssp("k", "s", 0)
 SCHEMA = pa.schema(
@@ -76,7 +79,7 @@ def messages_of(values: list[bytes | None]) -> MessageTuple:
 Found = tuple[dict[str, list[str]], list[Message], list[str]]
 
 
-def found(values: list[bytes | None], decoder: JsonDecoder) -> Found:
+def found(values: list[bytes | None], decoder: JsonDecoder | JsonObjectDecoder) -> Found:
     read = decoder.decode(messages_of(values), SSP)
     columns = {name: list(map(repr, read.rows.column(name).to_pylist())) for name in SCHEMA.names}
     return columns, list(read.messages), [str(bad) for bad in read.bad]
@@ -84,24 +87,35 @@ def found(values: list[bytes | None], decoder: JsonDecoder) -> Found:
 
 def one_by_one(values: list[bytes | None]) -> Found:
     """Read with a schema that only the exact reader knows, which has a column more."""
-    decoder = JsonDecoder(SCHEMA.append(pa.field('exact"', pa.int32())))
+    decoder = JsonObjectDecoder(SCHEMA.append(pa.field('exact"', pa.int32())))
     return found(values, decoder)
 
 
 @given(st.lists(usual_messages(), max_size=8))
 @example([b'{"real":-0}'])
 @example([b'{"small":1,"small":2}'])
-def test_usual_messages_are_read_alike_by_both(values: list[bytes]) -> None:
-    assert found(values, JsonDecoder(SCHEMA)) == one_by_one(values)
+def test_usual_messages_are_read_alike_by_all(values: list[bytes]) -> None:
+    expected = one_by_one(values)
+    assert found(values, JsonDecoder(SCHEMA)) == expected
+    assert found(values, JsonObjectDecoder(SCHEMA)) == expected
 
 
 @given(st.lists(usual_messages() | strange_messages() | st.none() | st.binary(max_size=5), max_size=6))
 @example([b'{"text":"\\ud800"}', None, b""])
-def test_strange_messages_are_judged_alike_by_both_be_their_texts_read_or_not(values: list[bytes | None]) -> None:
+def test_strange_messages_are_judged_alike_by_all_be_their_columns_read_or_not(values: list[bytes | None]) -> None:
     expected = one_by_one(values)
     assert found(values, JsonDecoder(SCHEMA)) == expected
-    columns, good, bad = found(values, JsonDecoder(SCHEMA, unread=SCHEMA.names))
+    assert found(values, JsonObjectDecoder(SCHEMA)) == expected
+    columns, good, bad = found(values, JsonObjectDecoder(SCHEMA, unread=SCHEMA.names))
     assert ({**columns, "text": expected[0]["text"]}, good, bad) == expected
+    columns, good, bad = found(values, JsonDecoder(SCHEMA, unread=SCHEMA.names))
+    left_out = {
+        name: [
+            known if value == "None" else value for value, known in zip(columns[name], expected[0][name], strict=True)
+        ]
+        for name in columns
+    }
+    assert (left_out, good, bad) == expected
 
 
 @given(st.lists(st.text(max_size=5) | st.none(), max_size=5))
@@ -117,3 +131,26 @@ def test_of_a_field_given_twice_the_last_one_counts() -> None:
     for values in ([twice], [twice, b'{"small": "x"}']):
         read = decoder.decode(messages_of(list(values)), SSP)
         assert read.rows.column("small").to_pylist() == [2]
+
+
+def test_messages_in_columns_keep_their_offsets_keys_and_headers() -> None:
+    values = [b'{"small":1}', None, b'{"small":1,"small":2}', b"no", b'{"small":3}']
+    headers = encode_headers((("h", b"x"),))
+    columns = MessageColumns(
+        offset_column=np.array([2, 3, 5, 8, 9]),
+        timestamp_column=np.arange(5),
+        key_column=pa.array([b"a", b"b", None, b"c", b"d"], pa.binary()),
+        value_column=pa.array(values, pa.binary()),
+        header_column=pa.array([None, None, headers, None, headers], pa.binary()),
+    )
+    read = JsonDecoder(SCHEMA).decode(columns, SSP)
+    assert read.rows.column("small").to_pylist() == [1, 2, 3]
+    assert [(message.offset, message.timestamp, message.key) for message in read.messages] == [
+        (2, 0, b"a"),
+        (5, 2, None),
+        (9, 4, b"d"),
+    ]
+    assert [bad.offset for bad in read.bad] == [8]
+    only = JsonDecoder(SCHEMA).decode(columns.slice(0, 2), SSP).messages
+    assert [message.offset for message in only] == [2]
+    assert JsonDecoder(SCHEMA).decode(columns.between(9, 10), SSP).messages.headers(0) == (("h", b"x"),)

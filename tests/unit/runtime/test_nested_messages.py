@@ -1,4 +1,4 @@
-"""Nested messages as rows: the fast reader finds what the exact one does, whatever the messages are."""
+"""Nested messages as rows: the fast readers find what the exact one does, whatever the messages are."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,7 @@ from streamapp_core.schema import parse_schema
 from streamapp_core.spec.streams import JsonOptions, JsonTimestamps
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.json_messages import JsonDecoder
+from streamapp_runtime.rows.json_objects import JsonObjectDecoder
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.protocols import Message, MessageTuple
 from streamapp_systems.variants.variant_columns import is_variant
@@ -88,9 +89,14 @@ def _object(draw: st.DrawFn, members: Sequence[tuple[bytes, bytes]]) -> bytes:
 Found = tuple[dict[str, list[str]], list[Message], list[str]]
 
 
-def found(values: Sequence[bytes], schema: pa.Schema, timestamps: JsonTimestamps) -> Found:
+def found(
+    values: Sequence[bytes],
+    schema: pa.Schema,
+    timestamps: JsonTimestamps,
+    decoder: type[JsonDecoder | JsonObjectDecoder] = JsonObjectDecoder,
+) -> Found:
     messages = MessageTuple(Message(offset, offset * 10, None, value) for offset, value in enumerate(values))
-    read = JsonDecoder(schema, options=JsonOptions(timestamps=timestamps)).decode(messages, SSP)
+    read = decoder(schema, options=JsonOptions(timestamps=timestamps)).decode(messages, SSP)
     read.rows.validate(full=True)
     columns = {name: list(map(repr, read.rows.column(name).to_pylist())) for name in SCHEMA.names}
     return columns, list(read.messages), [str(bad) for bad in read.bad]
@@ -106,6 +112,8 @@ def found(values: Sequence[bytes], schema: pa.Schema, timestamps: JsonTimestamps
 @example([b'{"k":{"1":[],"01":null}}', b'{"o":{"":1}}'], JsonTimestamps.TEXT)
 @example([b'{"a":[{"n":9223372036854775808}]}', b'{"p":{"n":2147483648}}'], JsonTimestamps.TEXT)
 @example([b'{"o":{"2024-05-01":1},"p":{"t":7}}', b'{"p":{"t":null}}'], JsonTimestamps.MILLIS)
-def test_nested_messages_are_judged_and_read_alike_by_both(values: list[bytes], timestamps: JsonTimestamps) -> None:
+def test_nested_messages_are_judged_and_read_alike_by_all(values: list[bytes], timestamps: JsonTimestamps) -> None:
     exact = SCHEMA.append(pa.field('exact"', pa.int32()))  # a name that only the exact reader knows
-    assert found(values, SCHEMA, timestamps) == found(values, exact, timestamps)
+    expected = found(values, exact, timestamps)
+    assert found(values, SCHEMA, timestamps) == expected
+    assert found(values, SCHEMA, timestamps, JsonDecoder) == expected

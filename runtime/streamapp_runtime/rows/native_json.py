@@ -1,0 +1,68 @@
+"""JSON messages as rows by the native library, as far as it is sure of them."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streamapp_core.spec.streams import JsonOptions
+from streamapp_runtime.rows.json_columns import parse_column
+from streamapp_runtime.rows.message_rows import value_column
+from streamapp_systems.arrow_types import in_time_zone, in_utc
+from streamapp_systems.native.json_decoding import NativeDecodingError, NativeJsonDecoder
+from streamapp_systems.protocols import Messages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeRows:
+    """The `MessageKind` of each message, and the rows of those that are rows."""
+
+    kinds: npt.NDArray[np.uint8]
+    rows: pa.Table
+
+
+class NativeJsonReader:
+    """Reads the messages of one stream."""
+
+    def __init__(self, decoder: NativeJsonDecoder, shown: pa.Schema, schema: pa.Schema) -> None:
+        """Take the decoder of columns, and their schema in the stream's time zone and in UTC."""
+        self._decoder = decoder
+        self._shown = shown
+        self._schema = schema
+
+    def read(self, messages: Messages) -> NativeRows | None:
+        """Read messages; None if another decoder has to read all of them."""
+        values = value_column(messages)
+        if values is None:
+            return None
+        found = self._decoder.decode(values)
+        try:
+            columns = [
+                pa.nulls(found.count, field.type) if column is None else parse_column(column, field.type)
+                for column, field in zip(found.columns, self._shown, strict=True)
+            ]
+        except ValueError:  # `pa.ArrowInvalid` is one
+            return None
+        return NativeRows(
+            kinds=found.kinds, rows=in_utc(pa.Table.from_arrays(columns, schema=self._shown), self._schema)
+        )
+
+
+def native_json_reader(
+    schema: pa.Schema, unread: Collection[str], options: JsonOptions, time_zone: str
+) -> NativeJsonReader | None:
+    """Return the reader of messages with these columns; None if there is none, as the native library is absent.
+
+    See `JsonDecoder` for what it takes.
+    """
+    if not len(schema):
+        return None
+    shown = in_time_zone(schema, time_zone)
+    fields = pa.schema([(options.field_of(field.name), field.type) for field in shown])
+    left_out = {options.field_of(name) for name in unread}
+    try:
+        return NativeJsonReader(NativeJsonDecoder(fields, options.timestamps, left_out), shown, schema)
+    except NativeDecodingError:
+        return None
