@@ -46,7 +46,12 @@ _DEFAULTS: Mapping[ClientKind, Mapping[str, str]] = {
         "queued.max.messages.kbytes": "16384",
         "queued.min.messages": "100000",
     },
-    ClientKind.PRODUCER: {**_DEFAULT, "compression.type": "lz4"},
+    ClientKind.PRODUCER: {
+        **_DEFAULT,
+        "compression.type": "lz4",
+        # Records go out while others are made; what is handed over at once is a request of each partition still.
+        "linger.ms": "0.5",
+    },
 }
 _COMMON = {"topic.metadata.propagation.max.ms": str(PROPAGATION_SECONDS * 1000)}
 _OURS: Mapping[ClientKind, Mapping[str, str]] = {

@@ -60,8 +60,8 @@ class KafkaProducer:
         self._streams = {stream.name: stream for stream in streams}
         self._cluster = cluster
         self._counts: dict[str, int] = {}
-        self._last: dict[Ssp, SentRecords] = {}
-        """Of each partition, the record that is kept back: only the last of a transaction reports its offset."""
+        self._written: set[Ssp] = set()
+        """The partitions that the open transaction writes to."""
         self._next_offsets: dict[Ssp, int] = {}
         self._waiting_bytes = 0
         self._failure: StreamSystemError | None = None
@@ -78,7 +78,7 @@ class KafkaProducer:
             Fenced: a later producer has the id.
             StreamSystemError: the brokers can't be reached or refuse.
         """
-        if not self._last and not self._committing and self._client.perhaps_ended_twice:
+        if not self._written and not self._committing and self._client.perhaps_ended_twice:
             self._take_over_again()
 
     def was_away(self) -> bool:
@@ -105,20 +105,23 @@ class KafkaProducer:
             self._send_batch(ssp, records[start : start + _BATCH])
 
     def _send_batch(self, ssp: Ssp, batch: SentRecords) -> None:
-        """Hand records to the client; in two or more parts, with a wait in between, if they are large."""
+        """Hand records to the client; in two or more parts, with a wait in between, if they are large.
+
+        Only the last one reports its offset. All go at once: brokers answer one request after the other, one for each
+        partition, so what is sent before the commit makes it shorter.
+        """
         size = _size(batch)
         if size > MAXIMUM_BYTES and len(batch) > 1:
             half = len(batch) // 2
             self._send_batch(ssp, batch[:half])
             self._send_batch(ssp, batch[half:])
             return
-        if ssp in self._last:
-            self._produce(ssp, self._last[ssp])
-        else:
+        if ssp not in self._written:
             self._begin(ssp)
-            self._client.topics = {self._streams[known.stream].address for known in (*self._last, ssp)}
+            self._written.add(ssp)
+            self._client.topics = {self._streams[known.stream].address for known in self._written}
         self._produce(ssp, batch[:-1])
-        self._last[ssp] = batch[-1:]
+        self._produce(ssp, batch[-1:], partial(self._delivered, ssp))
         self._waiting_bytes += size
         if self._waiting_bytes > MAXIMUM_BYTES:
             self._flush()
@@ -133,12 +136,10 @@ class KafkaProducer:
             CommitUnknown: no answer came; commit again or exit.
             StreamSystemError: nothing was written; abort.
         """
-        if not self._last:
+        if not self._written:
             return {}
         if not self._committing:
             self._check_open()
-            for ssp, last in self._last.items():
-                self._produce(ssp, last, partial(self._delivered, ssp))
             self._flush()
             self._committing = True
         try:
@@ -148,7 +149,7 @@ class KafkaProducer:
         except StreamSystemError as error:
             self._committing, self._failure = False, error
             raise
-        next_offsets = {ssp: self._next_offsets[ssp] for ssp in sorted(self._last)}
+        next_offsets = {ssp: self._next_offsets[ssp] for ssp in sorted(self._written)}
         self._forget()
         return next_offsets
 
@@ -162,7 +163,7 @@ class KafkaProducer:
         """
         if self._committing:
             raise CommitUnknown(f"producer {self._client.owner.id}: a commit without an answer can't be aborted: exit")
-        if self._last:
+        if self._written:
             self._client.abort()
         self._forget()
 
@@ -204,7 +205,7 @@ class KafkaProducer:
                 f"{ssp}: {self._cluster} has no partition {ssp.partition} of topic {stream.address}. Create the topic "
                 "first; if it was there before, it was deleted"
             )
-        if not self._last:
+        if not self._written:
             self.prepare()
             self._client.begin()
 
@@ -248,12 +249,12 @@ class KafkaProducer:
         self._waiting_bytes = 0
 
     def _delivered(self, ssp: Ssp, error: KafkaError | None, message: Message) -> None:
-        """Note where a partition's last record went; a failed one makes the commit fail."""
+        """Note where a partition's last record so far went; a failed one makes the commit fail."""
         if error is None:
             self._next_offsets[ssp] = (message.offset() or 0) + 1
 
     def _forget(self) -> None:
-        self._last, self._next_offsets = {}, {}
+        self._written, self._next_offsets = set(), {}
         self._waiting_bytes, self._committing = 0, False
 
 
