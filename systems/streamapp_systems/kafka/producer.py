@@ -120,7 +120,8 @@ class KafkaProducer:
             self._begin(ssp)
             self._written.add(ssp)
             self._client.topics = {self._streams[known.stream].address for known in self._written}
-        self._produce(ssp, batch[:-1])
+        if len(batch) > 1:
+            self._produce(ssp, batch[:-1])
         self._produce(ssp, batch[-1:], partial(self._delivered, ssp))
         self._waiting_bytes += size
         if self._waiting_bytes > MAXIMUM_BYTES:
