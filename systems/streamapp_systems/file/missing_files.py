@@ -1,6 +1,7 @@
 """The reason that a stream has no files: what is at its place instead."""
 
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 from streamapp_core.near_names import did_you_mean
@@ -52,5 +53,9 @@ def _other_endings(stream: StreamDescriptor) -> Iterable[tuple[StreamFormat, tup
 
 
 def _names(folder: Path) -> list[str]:
-    shown = (path.name for _, path in zip(range(_LISTED), folder.iterdir(), strict=False))
-    return sorted(name for name in shown if not name.startswith((".", "_")))
+    """Return some names in a folder, without those that are hidden; none if it can't be read."""
+    try:
+        names = [path.name for path in islice(folder.iterdir(), _LISTED)]
+    except OSError:
+        return []
+    return sorted(name for name in names if not name.startswith((".", "_")))

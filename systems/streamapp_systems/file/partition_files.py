@@ -29,7 +29,22 @@ def partition_files(root: Path, stream: StreamDescriptor) -> tuple[Path, ...]:
     The address is a path relative to `root`: a file, a folder (its files with an ending of the format) or a pattern
     (`*`, `?`, `[...]`, and `**` for any folders). Files and folders whose names start with `.` or `_` are left out
     of folders and patterns. Where folders are columns, all that is below the folder counts.
+
+    Raises:
+        StreamSystemError: there are no files of its format, or the place can't be looked at.
     """
+    try:
+        return _list_files(root, stream)
+    except FileNotFoundError:  # the folder has just gone
+        return ()
+    except OSError as error:
+        raise StreamSystemError(
+            f"stream {stream.name}: {root / stream.address} can't be looked at: {error.strerror}. Correct the stream's "
+            "`name` or the system's `path`, or let this user read the folder"
+        ) from error
+
+
+def _list_files(root: Path, stream: StreamDescriptor) -> tuple[Path, ...]:
     ends = all_endings(stream)
     place = root / stream.address
     if place.is_file():

@@ -41,6 +41,11 @@ def test_hidden_and_marked_files_and_other_endings_are_left_out(tmp_path: Path) 
     assert found(tmp_path, "in", StreamFormat.JSON) == ["in/d.json"]
 
 
+def test_a_place_that_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StreamSystemError, match=r"stream s: .* can't be looked at: File name too long\. Correct"):
+        found(tmp_path, "x" * 300)
+
+
 def test_compressed_text_is_among_the_files(tmp_path: Path) -> None:
     make(tmp_path, "in/1.csv", "in/2.csv.gz", "in/3.csv.zst", "in/4.csv.zip", "in/5.parquet.gz", "in/6.parquet")
     assert found(tmp_path, "in") == ["in/1.csv", "in/2.csv.gz", "in/3.csv.zst"]
