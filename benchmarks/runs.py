@@ -49,7 +49,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     too few rows to tell.
     """
 
-    whole: float
+    whole: float | None
     warm: float | None
     steady: float | None
     rounds: int
@@ -58,9 +58,9 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 class Runs:
     """The runs of one benchmark that are known."""
 
-    def __init__(self, name: str, *, fresh: bool = False) -> None:
+    def __init__(self, name: str, *, fresh: bool = False, folder: Path = FOLDER) -> None:
         """Read what earlier calls have measured; if `fresh`, put that aside."""
-        self._file = FOLDER / f"{name}.jsonl"
+        self._file = folder / f"{name}.jsonl"
         self._commit = subprocess.run(
             ["git", "describe", "--always", "--dirty"],  # noqa: S607
             cwd=ROOT,
@@ -68,7 +68,7 @@ class Runs:
             text=True,
             check=False,
         ).stdout.strip()
-        FOLDER.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         if fresh and self._file.exists():
             self._file.rename(self._file.with_suffix(f".{datetime.now(UTC):%Y%m%dT%H%M%S}.jsonl"))
         lines = self._file.read_bytes().splitlines() if self._file.exists() else []
@@ -140,7 +140,7 @@ class Runs:
         steady = [
             run.seconds - part.seconds for run, part in both if run.seconds is not None and part.seconds is not None
         ]
-        return Figures(whole=rows / median(cpu), warm=_rate(more, warm), steady=_rate(more, steady), rounds=len(cpu))
+        return Figures(whole=_rate(rows, cpu), warm=_rate(more, warm), steady=_rate(more, steady), rounds=len(cpu))
 
     def _of(self, case: str, system: str, rows: int) -> dict[int, Run]:
         return {run.round: run for run in self._runs.values() if run.key[:3] == (case, system, rows)}
