@@ -19,6 +19,7 @@ USUAL = (
     "avro_decoding",
     "protobuf_decoding",
     "tables",
+    "kafka_reading",
     "kafka_latency",
 )
 LONG = ("kafka_restart", "kafka_steady", "nexmark", "nexmark_latency", "versus_flink")

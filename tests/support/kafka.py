@@ -11,6 +11,8 @@ from confluent_kafka.admin import AdminClient
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, KafkaProducer
+from streamapp_systems.kafka.native_records import open_records
+from streamapp_systems.kafka.record_source import ClientRecords
 from streamapp_systems.protocols import SentRecords, StreamDescriptor, TransactionOwner
 
 SYSTEM = "kafka"
@@ -27,17 +29,22 @@ def cluster_at(address, timeout=30.0, **settings):
     return Cluster(name=SYSTEM, bootstrap_servers=address, settings=settings, timeout=timeout)
 
 
+SOURCES = {"columns": open_records, "objects": ClientRecords}
+"""The ways in which consumers take records from their clients."""
+
+
 class RealClients:
     """Opens the clients of a real cluster."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster, source="columns"):
         self.cluster = cluster
+        self.source = SOURCES[source]
 
     def open_admin(self):
         return KafkaAdmin(self.cluster)
 
     def open_consumer(self, streams):
-        return KafkaConsumer(self.cluster, streams)
+        return KafkaConsumer(self.cluster, streams, self.source)
 
     def open_producer(self, streams, owner):
         return KafkaProducer(self.cluster, streams, owner)

@@ -19,7 +19,7 @@ from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.rows.arrow_ipc import decode_rows, decode_shared_rows
 from streamapp_runtime.rows.decoded_batch import DeadLetter, DecodedBatch
 from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
-from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows, timestamp_column
+from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows, offset_column, timestamp_column
 from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_systems.protocols import BadRecord, Consumer, FetchedBatch
 
@@ -173,7 +173,7 @@ class DecodingInputSource:
 
 def _sequence(fetched: FetchedBatch) -> tuple[SequenceNumber, ...]:
     """Return the numbers of messages; releases before wrote none."""
-    numbered = ((message.key, message.offset) for message in fetched.messages)
+    numbered = zip(fetched.messages.keys, offset_column(fetched.messages).tolist(), strict=True)
     return tuple(decode_key(key, ssp=fetched.ssp, offset=offset) for key, offset in numbered if key is not None)
 
 

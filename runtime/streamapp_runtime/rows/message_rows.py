@@ -47,6 +47,13 @@ def key_column(messages: Messages) -> pa.Array:
     return pa.array(messages.keys, pa.large_binary())
 
 
+def offset_column(messages: Messages) -> npt.NDArray[np.int64]:
+    """Return the offsets of messages as one array."""
+    if isinstance(messages, MessageColumns):
+        return messages.offset_column
+    return np.array([message.offset for message in messages], np.int64)
+
+
 def timestamp_column(messages: Messages) -> npt.NDArray[np.int64]:
     """Return the timestamps of messages as one array."""
     if isinstance(messages, MessageColumns):

@@ -1,13 +1,11 @@
 """Reads assigned partitions of topics: committed records only, up to a bound where one is given."""
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
-from itertools import groupby
 
 from confluent_kafka import Consumer as Client
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from confluent_kafka import Message as Record
 
 from streamapp_core.spec.kafka_client_settings import ClientKind
 from streamapp_core.ssp import Ssp
@@ -18,7 +16,9 @@ from streamapp_systems.kafka.end_requests import EndRequests
 from streamapp_systems.kafka.kafka_client import ask_until_known, explained_settings
 from streamapp_systems.kafka.kafka_errors import MISSING, ClientProblems
 from streamapp_systems.kafka.missing_rights import on_topic
+from streamapp_systems.kafka.native_records import open_records
 from streamapp_systems.kafka.partition_positions import PartitionPosition
+from streamapp_systems.kafka.record_source import Received, RecordSource, SourceEvent
 from streamapp_systems.protocols import EndsAnswer, FetchedBatch, StreamDescriptor, StreamSystemError
 
 MAXIMUM_BYTES = 8 << 20
@@ -45,8 +45,13 @@ class KafkaConsumer:
     reachable for as long as the cluster may be silent, polls fail.
     """
 
-    def __init__(self, cluster: Cluster, streams: Sequence[StreamDescriptor]) -> None:
-        """Create the client; nothing is read yet.
+    def __init__(
+        self,
+        cluster: Cluster,
+        streams: Sequence[StreamDescriptor],
+        open_source: Callable[[Client], RecordSource] = open_records,
+    ) -> None:
+        """Create the client, and the source of its records; nothing is read yet.
 
         Raises:
             StreamSystemError: the cluster's settings are wrong.
@@ -65,6 +70,7 @@ class KafkaConsumer:
         """Whether the client has missed a topic or a partition, for a moment perhaps."""
         with explained_settings(cluster):
             self._client = Client({**cluster.client(ClientKind.CONSUMER), "error_cb": self._note_problem})
+        self._source = open_source(self._client)
 
     def assign(self, starts: Mapping[Ssp, int], ends: Mapping[Ssp, int]) -> None:
         """Read these partitions, as `Consumer.assign` says; a start of 0 is the oldest record that is still there.
@@ -80,7 +86,7 @@ class KafkaConsumer:
             self._by_ssp[ssp] = partition
             self._positions[self._streams[ssp.stream].address, ssp.partition] = partition
         self._order = FairOrder(starts)
-        self._client.assign([self._at(partition) for partition in self._by_ssp.values() if not partition.complete])
+        self._source.assign([self._at(partition) for partition in self._by_ssp.values() if not partition.complete])
         self._last_news = time.monotonic()
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:
@@ -104,9 +110,7 @@ class KafkaConsumer:
                 self._check_connection()
             if fetched or left <= 0:
                 return fetched
-            record = self._client.poll(min(left, _WAIT))
-            if record is not None:
-                self._distribute([record])
+            self._distribute(self._source.wait(min(left, _WAIT)))
 
     def ask_ends(self, ssps: Collection[Ssp]) -> EndsAnswer:
         """Ask the leaders of partitions for their ends, as `Consumer.ask_ends` says."""
@@ -119,6 +123,7 @@ class KafkaConsumer:
         """Release the connections and what was fetched."""
         if self._ends is not None:
             self._ends.close()
+        self._source.close()
         self._client.close()
 
     def _check(self, starts: Mapping[Ssp, int]) -> Mapping[Ssp, int]:
@@ -153,54 +158,51 @@ class KafkaConsumer:
 
     def _receive(self, waiting: Sequence[Ssp], max_rows: int) -> None:
         """Buffer what the client has fetched, without waiting, until there is enough for one poll."""
-        rows = max_rows - sum(len(self._by_ssp[ssp].buffered) for ssp in waiting)
+        rows = max_rows - sum(self._by_ssp[ssp].buffered_rows for ssp in waiting)
         space = MAXIMUM_BYTES - sum(self._by_ssp[ssp].buffered_bytes for ssp in waiting)
         while rows > 0 and space > 0:
-            records = self._client.consume(min(rows, _SLICE, 1 + space // self._record_bytes), 0)
-            if not records:
+            received = self._source.receive(min(rows, _SLICE, 1 + space // self._record_bytes))
+            more = self._distribute(received)
+            if not received.count:
                 break
-            more = self._distribute(records)
-            self._record_bytes = max(more // len(records), self._record_bytes // 2, 1)
-            rows -= len(records)
+            self._record_bytes = max(more // received.count, self._record_bytes // 2, 1)
+            rows -= received.count
             space -= more
         self._pause(waiting)
 
-    def _distribute(self, records: Sequence[Record]) -> int:
+    def _distribute(self, received: Received) -> int:
         """Buffer records by their partitions; returns by how many bytes the buffers grew."""
-        events: list[Record] = []
-        more = start = 0
-        for place, run in groupby(zip(map(Record.topic, records), map(Record.partition, records), strict=True)):
-            here = records[start : start + len(list(run))]
-            start += len(here)
-            if any(map(Record.error, here)):
-                events += [record for record in here if record.error() is not None]
-                here = [record for record in here if record.error() is None]
+        for problem in received.problems:
+            self._note_problem(problem)
+        if not received.count:
+            return 0
+        more = 0
+        for place, run in received.runs:
             partition = self._positions.get(place)
             if partition is not None:
                 more -= partition.buffered_bytes
-                partition.buffer(here)
+                partition.buffer(run)
                 more += partition.buffered_bytes
         self._last_news = time.monotonic()
         self._problems.clear()
-        for record in events:
-            self._handle_event(record)
+        for event in received.events:
+            self._handle_event(event)
         return more
 
-    def _handle_event(self, record: Record) -> None:
-        """Handle what came in place of a record: the end of a partition, or an error.
+    def _handle_event(self, event: SourceEvent) -> None:
+        """Handle the end of a partition, or an error.
 
         Raises:
             StreamSystemError: the partition can't be read.
         """
-        place, error = _place(record), record.error()
-        partition = self._positions.get(place)
-        if error is None or (error.code() == KafkaError._PARTITION_EOF and partition is None):
+        partition, error = self._positions.get(event.place), event.error
+        if error.code() == KafkaError._PARTITION_EOF:
+            if partition is not None:
+                partition.advance_to(event.offset or 0)
             return
-        if error.code() == KafkaError._PARTITION_EOF and partition is not None:
-            partition.advance_to(record.offset() or 0)
-            return
-        where = "reading" if partition is None else f"{partition.ssp} (topic {place[0]}), offset {partition.position}"
-        needs = on_topic("Read", *([place[0]] if place[0] else [stream.address for stream in self._streams.values()]))
+        topic = event.place[0]
+        where = "reading" if partition is None else f"{partition.ssp} (topic {topic}), offset {partition.position}"
+        needs = on_topic("Read", *([topic] if topic else [stream.address for stream in self._streams.values()]))
         raise self._problems.explain(where, error, needs)
 
     def _drain(self, waiting: Sequence[Ssp], max_rows: int) -> Sequence[FetchedBatch]:
@@ -209,7 +211,7 @@ class KafkaConsumer:
         allotted = dict.fromkeys(waiting, 0)
         for most in (share(max_rows, len(waiting)), max_rows):
             for ssp in waiting:
-                more = min(most - allotted[ssp], len(self._by_ssp[ssp].buffered) - allotted[ssp], left)
+                more = min(most - allotted[ssp], self._by_ssp[ssp].buffered_rows - allotted[ssp], left)
                 allotted[ssp] += more
                 left -= more
         drained = [self._by_ssp[ssp].drain(rows) for ssp, rows in allotted.items()]
@@ -226,7 +228,7 @@ class KafkaConsumer:
         pausing = [partition for partition in active if partition.complete]
         others = [self._by_ssp[ssp] for ssp in self._by_ssp.keys() - set(waiting)]
         rows, size = (
-            sum(len(partition.buffered) for partition in others),
+            sum(partition.buffered_rows for partition in others),
             sum(partition.buffered_bytes for partition in others),
         )
         if rows > BUFFERED_ROWS or size > BUFFERED_BYTES:
@@ -281,7 +283,3 @@ class KafkaConsumer:
             ) from error
         self._last_news = time.monotonic()
         self._problems.clear()
-
-
-def _place(record: Record) -> tuple[str | None, int | None]:
-    return record.topic(), record.partition()

@@ -1,6 +1,6 @@
 """Messages as columns: no Python object for each, until one is asked for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -33,6 +33,23 @@ class MessageColumns:
             lengths.add(len(self.header_column))
         if lengths != {len(self.offset_column)}:
             raise ValueError(f"columns of {len(self.offset_column)} offsets are of the lengths {sorted(lengths)}")
+
+    @property
+    def first_offset(self) -> int:
+        """The offset of the first one; there is one."""
+        return int(self.offset_column[0])
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last one; there is one."""
+        return int(self.offset_column[-1])
+
+    @property
+    def value_bytes(self) -> int:
+        """The bytes of all values."""
+        column = self.value_column
+        ends = np.frombuffer(column.buffers()[1], np.int32)
+        return int(ends[column.offset + len(column)] - ends[column.offset])
 
     @property
     def values(self) -> list[bytes | None]:
@@ -84,6 +101,29 @@ class MessageColumns:
             key_column=self.key_column[first:last],
             value_column=self.value_column[first:last],
             header_column=None if headers is None else headers[first:last],
+        )
+
+    def joined(self, more: "Sequence[MessageColumns]") -> "MessageColumns":
+        """Return these messages and more, which follow them, as one.
+
+        Raises:
+            pyarrow.ArrowInvalid: a column would have 2 GB and more.
+        """
+        runs = (self, *more)
+        headers = [run.header_column for run in runs]
+        return MessageColumns(
+            offset_column=np.concatenate([run.offset_column for run in runs]),
+            timestamp_column=np.concatenate([run.timestamp_column for run in runs]),
+            key_column=pa.concat_arrays([run.key_column for run in runs]),
+            value_column=pa.concat_arrays([run.value_column for run in runs]),
+            header_column=None
+            if all(column is None for column in headers)
+            else pa.concat_arrays(
+                [
+                    pa.nulls(len(run), pa.binary()) if column is None else column
+                    for run, column in zip(runs, headers, strict=True)
+                ]
+            ),
         )
 
     def __len__(self) -> int:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.kafka import Topics, cluster_at
+from support.kafka import SOURCES, RealClients, Topics, cluster_at
 
 
 @pytest.fixture
@@ -13,3 +13,9 @@ def cluster(kafka):
 @pytest.fixture
 def topics(cluster, request):
     return Topics(cluster, request.node.name)
+
+
+@pytest.fixture(params=SOURCES)
+def topics_of_each_source(cluster, request):
+    """Topics whose consumers read by the native library, and by the client's objects."""
+    return Topics(cluster, request.node.name, RealClients(cluster, request.param))

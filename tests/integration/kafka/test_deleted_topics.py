@@ -10,6 +10,11 @@ from streamapp_systems.protocols import StreamSystemError
 from support.kafka import DEADLINE, ssp_of, values_of
 
 
+@pytest.fixture
+def topics(topics_of_each_source):
+    return topics_of_each_source
+
+
 def read_until_refused(consumer, stream):
     deadline = time.monotonic() + 3 * DEADLINE
     while time.monotonic() < deadline:

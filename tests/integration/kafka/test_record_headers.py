@@ -3,9 +3,16 @@
 import socket
 import struct
 
+import pytest
+
 from support.kafka_record_batches import encode_records
 
 PRODUCE, VERSION = 0, 3
+
+
+@pytest.fixture
+def topics(topics_of_each_source):
+    return topics_of_each_source
 
 
 def produce(cluster, topic, batch):

@@ -42,6 +42,24 @@ def test_they_are_those_of_a_tuple(messages, begin, end):
     assert all(made.headers(at) == () for at in range(len(made)))
 
 
+@given(messages=records(), cut=st.integers(0, 12), headers=st.booleans())
+def test_what_was_cut_can_be_joined(messages, cut, headers):
+    told = [(("name", b"%d" % message.offset),) for message in messages]
+    whole = columns(messages, told if headers else None)
+    first, second = columns(messages[:cut]), whole.slice(min(cut, len(messages)), len(messages))
+    joined = first.joined([second])
+    assert list(joined) == messages
+    assert [joined.headers(at) for at in range(len(joined))] == [
+        told[at] if headers and at >= cut else () for at in range(len(messages))
+    ]
+    assert second.value_bytes == sum(len(message.value or b"") for message in messages[cut:])
+
+
+def test_the_ends_of_a_run_are_its_first_and_last_offset():
+    made = columns([Message(offset, 0, None, b"x") for offset in (3, 5, 9)]).slice(1, 3)
+    assert (made.first_offset, made.last_offset, made.value_bytes) == (5, 9, 2)
+
+
 @given(headers=st.lists(HEADERS, max_size=6), first=st.integers(0, 6))
 def test_headers_come_back_as_they_were(headers, first):
     made = columns([Message(at, 0, None, None) for at in range(len(headers))], headers)
