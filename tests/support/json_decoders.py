@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,10 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.json_objects import JsonObjectDecoder
 from streamapp_runtime.rows.message_rows import MessageRows, select_messages
-from streamapp_runtime.rows.native_json import native_json_reader
+from streamapp_systems.arrow_types import in_time_zone
+from streamapp_systems.file.file_chunks import Chunk, UnreadableRow
+from streamapp_systems.file.json_format import JsonFormat, parse_lines
+from streamapp_systems.file.native_json import native_json_reader
 from streamapp_systems.native.json_decoding import MessageKind
 from streamapp_systems.protocols import Message, MessageTuple
 from support.hostile_json import mutated, random_message, random_schema
@@ -61,13 +65,38 @@ def check_sure_messages(draw: random.Random, messages: int) -> int:
     settings = _random_settings(draw)
     given = messages_of([value for value in _random_values(draw, schema, messages) if value is not None])
     native = native_json_reader(schema, (), *settings)
-    read = native and native.read(given)
+    read = native and native.read(pa.array(given.values, pa.binary()))
     if read is None:  # a value that the library leaves to Python is none of its type
         return 0
     sure = select_messages(given, np.flatnonzero(read.kinds == MessageKind.ROW))
     found = MessageRows(rows=read.rows, messages=sure, bad=())
     assert_same(found, JsonObjectDecoder(schema, (), *settings).decode(sure, SSP))
     return len(sure)
+
+
+def compare_file_readers(draw: random.Random, file: Path, lines: int) -> None:
+    """Compare what the reader of files finds in random lines with what it finds without the native library."""
+    options, zone = _random_settings(draw)
+    schema = in_time_zone(random_schema(draw), zone)
+    values = (value for value in _random_values(draw, schema, lines) if value)
+    texts = [value.replace(b"\n", b" ") + b"\n" for value in values if not value.startswith(b"\xef\xbb\xbf")]
+    given = [text for text in texts if not text.isspace()]
+    file.write_bytes(b"".join(texts))
+    found = list(JsonFormat(options).read(file, schema, 0))
+    expected = list(parse_lines(given, schema, options)) if given else []
+    assert _records(found) == _records(expected)
+    one, other = (pa.Table.from_batches(_batches(chunks), schema) for chunks in (found, expected))
+    assert one.equals(other)
+
+
+def _batches(chunks: Sequence[Chunk]) -> list[pa.RecordBatch]:
+    return [chunk for chunk in chunks if not isinstance(chunk, UnreadableRow)]
+
+
+def _records(chunks: Sequence[Chunk]) -> list[str]:
+    """Return, for each record, why it can't be read, if so."""
+    told = ([chunk.reason] if isinstance(chunk, UnreadableRow) else [""] * len(chunk) for chunk in chunks)
+    return [reason for reasons in told for reason in reasons]
 
 
 def _random_settings(draw: random.Random) -> tuple[JsonOptions, str]:

@@ -11,9 +11,9 @@ import pyarrow as pa
 from streamapp_core.spec.streams import PLAIN_JSON, JsonOptions
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.json_objects import JsonObjectDecoder
-from streamapp_runtime.rows.message_rows import MessageRows, select_messages
-from streamapp_runtime.rows.native_json import NativeJsonReader, native_json_reader
+from streamapp_runtime.rows.message_rows import MessageRows, select_messages, value_column
 from streamapp_systems.file.json_writing import json_texts
+from streamapp_systems.file.native_json import NativeJsonReader, native_json_reader
 from streamapp_systems.native.json_decoding import MessageKind
 from streamapp_systems.protocols import Messages
 
@@ -40,7 +40,8 @@ class JsonDecoder:
 
     def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
         """See `MessageDecoder.decode`."""
-        found = None if self._native is None else self._native.read(messages)
+        values = None if self._native is None else value_column(messages)
+        found = None if self._native is None or values is None else self._native.read(values)
         if found is None:
             return self._objects.decode(messages, ssp)
         if len(found.rows) == len(messages):

@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 
 from streamapp_core.spec.streams import PLAIN_JSON, JsonOptions
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.rows.json_columns import ColumnBuilder, double_columns, is_raw, parse_column
+from streamapp_runtime.rows.json_columns import ColumnBuilder
 from streamapp_runtime.rows.message_rows import MessageRows
 from streamapp_systems.arrow_types import in_time_zone, in_utc
 from streamapp_systems.file.file_chunks import UnreadableRow
+from streamapp_systems.file.json_column_values import double_columns, is_raw, parse_column
 from streamapp_systems.file.json_format import parse_lines
 from streamapp_systems.file.json_layout import object_schema, to_row_columns
 from streamapp_systems.file.json_nested import object_type, only_fields

@@ -19,6 +19,7 @@ from streamapp_systems.file.compressed_files import open_bytes
 from streamapp_systems.file.file_chunks import BLOCK_SIZE, Chunk, UnreadableRow, divide, unreadable_value
 from streamapp_systems.file.json_layout import object_schema, to_row_columns
 from streamapp_systems.file.json_nested import Texts, field_texts, only_fields, parse_nested
+from streamapp_systems.file.native_json import NativeJsonReader, native_json_reader
 from streamapp_systems.file.text_values import parse_text, shorten
 from streamapp_systems.objects import Place
 from streamapp_systems.variants.variant_columns import is_variant
@@ -42,12 +43,13 @@ class JsonFormat:
 
     def read(self, path: Place, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """Read records, as `FileFormat` says."""
+        native = native_json_reader(schema, (), self._options, "UTC")
         with open_bytes(path) as file:
             for block in _blocks(file):
                 lines = block[start:]
                 start -= len(block) - len(lines)
                 if lines:
-                    yield from parse_lines(lines, schema, self._options)
+                    yield from _read_natively(lines, native) or parse_lines(lines, schema, self._options)
 
 
 def parse_lines(lines: list[bytes], schema: pa.Schema, options: JsonOptions = PLAIN_JSON) -> Iterator[Chunk]:
@@ -55,6 +57,16 @@ def parse_lines(lines: list[bytes], schema: pa.Schema, options: JsonOptions = PL
     return divide(
         lines, partial(_parse_rows, schema=schema, options=options), partial(_explain, schema=schema, options=options)
     )
+
+
+def _read_natively(lines: list[bytes], native: NativeJsonReader | None) -> list[pa.RecordBatch]:
+    """Read lines by the native library; nothing is returned unless it is sure of all."""
+    values = None if native is None else pa.array(lines, pa.binary())
+    if native is None or not isinstance(values, pa.BinaryArray):
+        return []
+    found = native.read(values)
+    batches: list[pa.RecordBatch] = [] if found is None or len(found.rows) < len(lines) else found.rows.to_batches()
+    return batches
 
 
 def _blocks(file: BinaryIO) -> Iterator[list[bytes]]:

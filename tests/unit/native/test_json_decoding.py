@@ -4,6 +4,8 @@ import os
 import random
 import struct
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +24,7 @@ from streamapp_systems.native.json_decoding import (
 )
 from streamapp_systems.native.library import native_library
 from support.compilers import compiler
-from support.json_decoders import check_sure_messages, compare_decoders
+from support.json_decoders import check_sure_messages, compare_decoders, compare_file_readers
 
 ROUNDS = int(os.environ.get("STREAMAPP_FUZZED_JSON", "3"))
 """A thousand messages each."""
@@ -63,6 +65,13 @@ def one_column(kind, *values):
 @given(st.randoms(use_true_random=False), st.integers(1, 8))
 def test_both_decoders_judge_and_read_alike(draw, messages):
     compare_decoders(draw, messages)
+
+
+@settings(max_examples=30)
+@given(st.randoms(use_true_random=False), st.integers(1, 8))
+def test_lines_of_files_are_judged_and_read_alike(draw, lines):
+    with TemporaryDirectory() as folder:
+        compare_file_readers(draw, Path(folder) / "lines.json", lines)
 
 
 def test_what_the_library_is_sure_of_is_what_python_finds():

@@ -1,4 +1,4 @@
-"""JSON messages as rows by the native library, as far as it is sure of them."""
+"""JSON objects as rows by the native library, as far as it is sure of them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,23 +8,21 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamapp_core.spec.streams import JsonOptions
-from streamapp_runtime.rows.json_columns import parse_column
-from streamapp_runtime.rows.message_rows import value_column
 from streamapp_systems.arrow_types import in_time_zone, in_utc
+from streamapp_systems.file.json_column_values import parse_column
 from streamapp_systems.native.json_decoding import NativeDecodingError, NativeJsonDecoder
-from streamapp_systems.protocols import Messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeRows:
-    """The `MessageKind` of each message, and the rows of those that are rows."""
+    """The `MessageKind` of each value, and the rows of those that are rows."""
 
     kinds: npt.NDArray[np.uint8]
     rows: pa.Table
 
 
 class NativeJsonReader:
-    """Reads the messages of one stream."""
+    """Reads the objects of one stream."""
 
     def __init__(self, decoder: NativeJsonDecoder, shown: pa.Schema, schema: pa.Schema) -> None:
         """Take the decoder of columns, and their schema in the stream's time zone and in UTC."""
@@ -32,18 +30,15 @@ class NativeJsonReader:
         self._shown = shown
         self._schema = schema
 
-    def read(self, messages: Messages) -> NativeRows | None:
-        """Read messages; None if another decoder has to read all of them."""
-        values = value_column(messages)
-        if values is None:
-            return None
+    def read(self, values: pa.BinaryArray) -> NativeRows | None:
+        """Read one object a value; None if another decoder has to read all of them."""
         found = self._decoder.decode(values)
         try:
             columns = [
                 pa.nulls(found.count, field.type) if column is None else parse_column(column, field.type)
                 for column, field in zip(found.columns, self._shown, strict=True)
             ]
-        except ValueError:  # `pa.ArrowInvalid` is one
+        except (ValueError, TypeError, OverflowError, RecursionError, pa.ArrowException):
             return None
         return NativeRows(
             kinds=found.kinds, rows=in_utc(pa.Table.from_arrays(columns, schema=self._shown), self._schema)
@@ -53,9 +48,9 @@ class NativeJsonReader:
 def native_json_reader(
     schema: pa.Schema, unread: Collection[str], options: JsonOptions, time_zone: str
 ) -> NativeJsonReader | None:
-    """Return the reader of messages with these columns; None if there is none, as the native library is absent.
+    """Return the reader of objects with these columns; None if there is none, as the native library is absent.
 
-    See `JsonDecoder` for what it takes.
+    Texts of timestamps that name no time zone are in `time_zone`. Columns that are `unread` may be null.
     """
     if not len(schema):
         return None
