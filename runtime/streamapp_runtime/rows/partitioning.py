@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from streamapp_core.murmur2 import Hashes, murmur2, partitions
 from streamapp_core.spec.streams import KeyFormat
+from streamapp_systems.native.key_hashing import hash_keys
 
 BINARY_WIDTHS = {KeyFormat.INT: 4, KeyFormat.LONG: 8}
 """Bytes of the keys that Java's IntegerSerializer and LongSerializer write: the highest first, in two's complement."""
@@ -16,26 +17,27 @@ BINARY_WIDTHS = {KeyFormat.INT: 4, KeyFormat.LONG: 8}
 
 def partition_numbers(keys: pa.ChunkedArray, count: int, form: KeyFormat = KeyFormat.STRING) -> npt.NDArray[np.int64]:
     """Return the partition of each key: murmur2 of its bytes, as a Java producer would; null goes to partition 0."""
-    hashes, indices = _hashed(keys, form)
-    return np.append(partitions(hashes, count), np.int64(0))[indices]
+    return partitions(key_hashes(keys, form), count)
 
 
-def key_hashes(keys: pa.ChunkedArray) -> Hashes:
+def key_hashes(keys: pa.ChunkedArray, form: KeyFormat = KeyFormat.STRING) -> Hashes:
     """Hash keys so that equal ones, whatever their stream, have equal hashes; the hash of null is 0."""
-    hashes, indices = _hashed(keys)
-    return np.append(hashes, np.uint32(0))[indices]
+    values = keys.combine_chunks()
+    plain = form is KeyFormat.STRING and (pa.types.is_string(values.type) or pa.types.is_binary(values.type))
+    hashes = hash_keys(key_texts(values)) if plain else None
+    return _hash_distinct(values, form) if hashes is None else hashes
 
 
-def _hashed(keys: pa.ChunkedArray, form: KeyFormat = KeyFormat.STRING) -> tuple[Hashes, npt.NDArray[np.int64]]:
-    """Hash every distinct key once; return the hashes and each key's index in them, one beyond the last for null."""
-    distinct = keys.combine_chunks().dictionary_encode()
+def _hash_distinct(keys: pa.Array, form: KeyFormat) -> Hashes:
+    """Hash every distinct key once."""
+    distinct = keys.dictionary_encode()
     values = key_bytes(distinct.dictionary, form)
     _, offsets_buffer, data_buffer = values.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int64, len(values) + 1, values.offset * 8)
     data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
     places = pc.fill_null(distinct.indices, len(values)) if distinct.null_count else distinct.indices
     indices: npt.NDArray[np.int64] = places.to_numpy(zero_copy_only=False)
-    return murmur2(data, offsets), indices
+    return np.append(murmur2(data, offsets), np.uint32(0))[indices]
 
 
 def key_bytes(keys: pa.Array, form: KeyFormat) -> pa.Array:
