@@ -42,7 +42,7 @@ def column(keys, kind=None):
     return pa.chunked_array([pa.array(keys, kind or pa.int64())])
 
 
-@pytest.mark.parametrize("form", KeyFormat)
+@pytest.mark.parametrize("form", ENCODINGS)
 @given(data=st.data(), initial=st.integers(2, 6), factor=st.integers(1, 4))
 def test_rows_that_any_count_of_a_growth_put_there_are_right_and_others_are_not(form, data, initial, factor):
     kind, bits, encode = ENCODINGS[form]
