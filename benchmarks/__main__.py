@@ -14,6 +14,7 @@ USUAL = (
     "control_traffic",
     "scale",
     "claim_checks",
+    "keyed_state",
     "json_decoding",
     "record_writing",
     "avro_decoding",

@@ -1,6 +1,11 @@
 """A changelog in a list, which compaction thins out."""
 
-from streamapp_systems.protocols import Message
+from streamapp_systems.protocols import Message, MessageTuple
+
+
+def changed_pairs(changes):
+    """Return the keys and values of entries."""
+    return [pair for keys, values in changes for pair in zip(keys.to_pylist(), values.to_pylist(), strict=True)]
 
 
 class Changelog:
@@ -29,5 +34,5 @@ class Changelog:
     def read(self, start, end):
         here = [record for record in self.records if start <= record.offset < end]
         for first in range(0, len(here), 2):
-            yield here[first : first + 2]
-        yield []
+            yield MessageTuple(here[first : first + 2])
+        yield MessageTuple()

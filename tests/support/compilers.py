@@ -1,12 +1,13 @@
 """Tests of the part in C: what they need of the machine, and the library with a compiler's checks."""
 
+import ctypes
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 from streamapp_systems.native.compilation import LIBRARY, SANITIZED, compile_library, find_compiler
-from streamapp_systems.native.library import SWITCH
+from streamapp_systems.native.library import SWITCH, native_library
 from support.machine import need
 from support.repository import ROOT
 
@@ -19,6 +20,14 @@ def compiler() -> str:
     need(() if found else ("no C compiler: install gcc",))
     assert found
     return found
+
+
+def native() -> ctypes.CDLL:
+    """Return the native library; without it the test is skipped, and fails in CI."""
+    found = native_library()
+    need(() if found.functions else (found.why_absent or "",))
+    assert found.functions
+    return found.functions
 
 
 def run_sanitized(folder: Path, *tests: str) -> subprocess.CompletedProcess[str]:

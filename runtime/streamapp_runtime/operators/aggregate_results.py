@@ -14,6 +14,7 @@ from streamapp_runtime.rows.projection import plain_projection
 from streamapp_runtime.rows.row_codec import to_arrow_table
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_type
+from streamapp_systems.floating_keys import unify_floats
 
 _EVENT_TIME = SelectColumn(
     name=EVENT_TIME_COLUMN, type=BIGINT, sql=f'"{EVENT_TIME_COLUMN}"', source_column=EVENT_TIME_COLUMN
@@ -46,7 +47,17 @@ class AggregateResults:
         """Compute the results of these rows, in their order; None if there are none."""
         if not states:
             return None
-        rows = to_arrow_table(self._values(states), self._schema)
+        return self._results(to_arrow_table(self._values(states), self._schema))
+
+    def build_columns(self, states: Sequence[pa.Array]) -> pa.Table:
+        """Compute the results of such rows, given as columns, none of which is of what takes more than a value."""
+        fields = zip(states, self._schema, strict=True)
+        columns = [
+            unify_floats(column if column.type == field.type else column.cast(field.type)) for column, field in fields
+        ]
+        return self._results(pa.Table.from_arrays(columns, schema=self._schema))
+
+    def _results(self, rows: pa.Table) -> pa.Table:
         return self._engine.query(self._sql, states=rows) if self._plain is None else self._plain.apply(rows)
 
     def _values(self, states: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:

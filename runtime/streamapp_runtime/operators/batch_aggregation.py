@@ -56,12 +56,19 @@ class PartialAggregator:
 
     def aggregate(self, rows: pa.Table) -> list[tuple[Any, ...]]:
         """Aggregate a batch (never an empty one) into a row of partial results per key."""
+        return self.plain_rows(self.group(rows))
+
+    def group(self, rows: pa.Table) -> pa.Table:
+        """Aggregate a batch (never an empty one) into columns of partial results, with a row per key."""
         if self._plain is not None:
-            return to_plain_rows(self._plain.aggregate(rows).columns)
+            return self._plain.aggregate(rows)
         if self._by_arrival:
             rows = rows.append_column(ARRIVAL_COLUMN, pa.array(np.arange(len(rows))))
-        found = self._engine.query(self._sql, rows=rows)
-        partials = to_plain_rows(found.columns, self._exact)
+        return self._engine.query(self._sql, rows=rows)
+
+    def plain_rows(self, grouped: pa.Table) -> list[tuple[Any, ...]]:
+        """Return the rows of `group` as plain values."""
+        partials = to_plain_rows(grouped.columns, self._exact)
         if not self._folds:
             return partials
         columns = list(zip(*partials, strict=True))

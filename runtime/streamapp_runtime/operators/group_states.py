@@ -104,6 +104,8 @@ class GroupStates:
         return row
 
     def _write(self) -> None:
+        if not self._changed:
+            return
         keys = sorted(self._changed)  # changelog and LMDB write in this order: their own sorting is then free
         self._store.put_all(self._small((key, encode_row(self._rows[key])) for key in keys))
         self._changed.clear()

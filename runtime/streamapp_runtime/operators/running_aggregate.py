@@ -9,6 +9,7 @@ from streamapp_core.expressions import Aggregation, Merge
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_runtime.operators.aggregate_results import AggregateResults
 from streamapp_runtime.operators.batch_aggregation import PartialAggregator, Row, event_time_partial
+from streamapp_runtime.operators.column_states import NotColumnarError, column_states
 from streamapp_runtime.operators.merged_partials import MergedPartials
 from streamapp_runtime.operators.running_groups import RunningGroups
 from streamapp_runtime.rows.row_codec import encode_key
@@ -42,6 +43,8 @@ class Aggregate(RunningGroups):
         self._partials = PartialAggregator(engine, timed)
         self._results = AggregateResults(engine, aggregation)
         self._merged = MergedPartials(store, self._partials, aggregation, self._by, inline, lists=False)
+        self._columns = column_states(store, timed) if ttl is None else None
+        """The groups, as long as they can be kept as columns."""
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
         """See `RunningGroups.advance_watermark`."""
@@ -55,8 +58,23 @@ class Aggregate(RunningGroups):
             rows = self._results.build(states)
             yield StoredRows(kind="groups", key=self._names, rows=rows)
 
+    def flush(self) -> None:
+        """See `Operator.flush`."""
+        if self._columns is not None:
+            self._columns.flush()
+        super().flush()
+
     def _process(self, rows: pa.Table) -> pa.Table | None:
-        partials = self._partials.aggregate(rows)
+        grouped = self._partials.group(rows)
+        if self._columns is not None:
+            columns = [column.combine_chunks() for column in grouped.columns]
+            by, added = columns[: self._by], columns[self._by :]
+            try:
+                return self._results.build_columns([*by, *self._columns.merge(by, added)])
+            except NotColumnarError:
+                self._columns.flush()
+                self._columns = None
+        partials = self._partials.plain_rows(grouped)
         keys = [encode_key(partial[: self._by]) for partial in partials]
         return self._results.build(self._states.merge(keys, partials, self._merged.merge_all))
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streamapp_core.control.messages import END_OF_TIME
 
@@ -30,3 +31,12 @@ def due_below(watermark: int) -> bytes:
 def result_row(by: Sequence[Any], start: int, end: int, partials: Sequence[Any]) -> list[Any]:
     """Return a row for `AggregateResults` with `BOUNDS`; its event time is the last moment of the window."""
     return [*by, start * _MICROSECONDS, end * _MICROSECONDS, *partials, end - 1]
+
+
+def bound_columns(ends: pa.Array, length: int) -> list[pa.Array]:
+    """Return `BOUNDS` of windows with these ends, all times in milliseconds."""
+    starts = pc.subtract(ends, length)
+    return [
+        pc.multiply_checked(times, _MICROSECONDS).cast(field.type)
+        for times, field in zip((starts, ends), BOUNDS, strict=True)
+    ]

@@ -10,8 +10,7 @@ from streamapp_runtime.processor.task_assembly import AssembledTasks
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, StagedFile
 from streamapp_runtime.tasks.task import Task
 from streamapp_runtime.tasks.task_context import Writers
-from streamapp_runtime.writing.changelog_records import changelog_records
-from streamapp_systems.protocols import CommitUnknown, Producer, StagedPart
+from streamapp_systems.protocols import CommitUnknown, Producer, SentRecords, StagedPart
 
 _LOGGER = logging.getLogger("streamapp.processor")
 _TRIES = 5
@@ -137,8 +136,8 @@ class Committer:
             if not task.touched and number > 0:
                 continue
             changelog = self._changelogs[task.name]
-            for records in changelog_records(task.changes()):
-                self._producer.send_all(changelog, records)
+            for keys, values in task.changes():
+                self._producer.send_all(changelog, SentRecords(timestamps=None, keys=keys, values=values))
             checkpoint = task.checkpoint(self._staged_files(staged, first=number == 0))
             self._producer.send(changelog, checkpoint, key=CHECKPOINT_KEY, timestamp=now)
             checkpoints[task] = checkpoint

@@ -3,16 +3,21 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from streamapp_runtime.state.changelog import ChangelogReader
-from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY
-from streamapp_runtime.state.lmdb_environment import LmdbEnvironment, LmdbStore
-from streamapp_runtime.state.state_metadata import CHECKPOINT, META
-from streamapp_systems.protocols import Messages
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from streamapp_runtime.state.changelog import ChangelogReader
+from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, changelog_key, store_and_key
+from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
+from streamapp_runtime.state.state_metadata import CHECKPOINT, META
+from streamapp_systems.protocols import MessageColumns, Messages
+
+_END = 1 << 31
+"""Behind the end of any key; without one, slices of bytes fail in Arrow."""
 _BUFFERED_BYTES = 64 << 20
 """Bytes of records that are buffered in memory and then written in the order of their keys."""
-_RECORD_BYTES = 100
-"""About how many bytes of memory a record takes beside its key and value."""
 
 
 class RestoreStatus(NamedTuple):
@@ -55,16 +60,29 @@ def restore_from_changelog(
 
 def _apply(environment: LmdbEnvironment, messages: Messages) -> int:
     """Put records into their stores, uncommitted; return about how many bytes of memory they take."""
-    size = len(messages) * _RECORD_BYTES
-    meta = environment.store(META)
-    stores: dict[bytes, LmdbStore] = {}
-    for _, _, key, value in messages:
-        size += len(key or b"") + len(value or b"")
-        if key == CHECKPOINT_KEY:
-            meta.put(CHECKPOINT, value or b"")
-            continue
-        name, _, rest = (key or b"").partition(b"\0")
-        if name not in stores:
-            stores[name] = environment.store(name.decode())
-        stores[name].waiting[rest] = value
-    return size
+    keys, values = _columns(messages)
+    checkpoints = _bits(pc.equal(keys, pa.scalar(CHECKPOINT_KEY, pa.binary())))
+    if checkpoints.any():
+        newest = int(np.flatnonzero(checkpoints)[-1])
+        environment.store(META).put(CHECKPOINT, values[newest].as_py() or b"")
+    left = ~checkpoints
+    while left.any():
+        name, _ = store_and_key(keys[int(left.argmax())].as_py())
+        prefix = changelog_key(name, b"")
+        here = left & _bits(pc.starts_with(keys, pattern=prefix))
+        left &= ~here
+        chosen = pa.array(here)
+        rest = pc.binary_slice(keys.filter(chosen), len(prefix), _END)
+        environment.store(name).put_columns(rest, values.filter(chosen), is_sorted=False)
+    return int(keys.nbytes + values.nbytes)
+
+
+def _columns(messages: Messages) -> tuple[pa.BinaryArray, pa.BinaryArray]:
+    if isinstance(messages, MessageColumns):
+        return messages.key_column, messages.value_column
+    return pa.array(messages.keys, pa.binary()), pa.array(messages.values, pa.binary())
+
+
+def _bits(column: pa.BooleanArray) -> npt.NDArray[np.bool_]:
+    bits: npt.NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
+    return bits

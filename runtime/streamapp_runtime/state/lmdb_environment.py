@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import lmdb
+import pyarrow as pa
 
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.state.entry_columns import Entries, WrittenColumns, entry_columns, read_values
 from streamapp_runtime.state.store_size import StoreSize
 
 MAP_SIZE = 1 << 36
@@ -29,67 +31,103 @@ def size_of(transaction: lmdb.Transaction, database: "lmdb._Database") -> StoreS
 
 
 class LmdbStore:
-    """A store in LMDB. Writes are buffered in a dictionary, newest last, until the environment commits."""
+    """A store in LMDB. Writes are buffered until the environment commits: in a dictionary, or as columns."""
 
     def __init__(self, environment: "LmdbEnvironment", database: "lmdb._Database") -> None:
         self._environment = environment
         self.database = database
-        self.waiting: dict[bytes, bytes | None] = {}
-        """The entries written since the last commit; None: deleted."""
+        self._waiting: dict[bytes, bytes | None] = {}
+        """The entries written since the last commit; None: deleted. Empty while there are columns of entries."""
+        self._columns = WrittenColumns()
         self._sorted: list[bytes] = []
-        """The keys of `waiting` when they were last scanned; it is up to date if there are as many."""
+        """The keys that wait when they were last scanned; it is up to date if there are as many."""
 
     def get(self, key: bytes) -> bytes | None:
         """See `Store.get`."""
-        if key in self.waiting:
-            return self.waiting[key]
+        waiting = self._entries()
+        if key in waiting:
+            return waiting[key]
         value = self._environment.reader().get(key, db=self.database)
         return None if value is None else bytes(value)
 
     def put(self, key: bytes, value: bytes) -> None:
         """See `Store.put`."""
-        self.waiting[key] = value
+        self._entries()[key] = value
 
     def put_all(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
         """See `Store.put_all`."""
-        self.waiting.update(entries)
+        self._entries().update(entries)
 
     def delete(self, key: bytes) -> None:
         """See `Store.delete`."""
-        self.waiting[key] = None
+        self._entries()[key] = None
+
+    def get_column(self, keys: pa.BinaryArray) -> pa.BinaryArray:
+        """See `Store.get_column`."""
+        if not self._waiting and not self._columns:
+            found = read_values(self._environment.reader(), self.database, keys)
+            if found is not None:
+                return found
+        return pa.array(map(self.get, keys.to_pylist()), pa.binary())
+
+    def put_columns(self, keys: pa.BinaryArray, values: pa.BinaryArray, *, is_sorted: bool = True) -> None:
+        """See `Store.put_columns`; if they are not sorted, a key may come twice, of which the last value counts."""
+        for entries in entry_columns(sorted(self._waiting.items())):
+            self._columns.append(entries, is_sorted=True)
+        self._waiting.clear()
+        self._sorted = []
+        self._columns.append(Entries(keys, values), is_sorted=is_sorted)
 
     def scan(
         self, start: bytes = b"", end: bytes | None = None, limit: int | None = None
     ) -> Iterator[tuple[bytes, bytes]]:
         """See `Store.scan`."""
+        waiting = self._entries()
         entries: list[tuple[bytes, bytes]] = []
         with self._environment.reader().cursor(self.database) as cursor:
             if cursor.set_range(start):
                 for key, value in ((bytes(key), bytes(value)) for key, value in cursor):
                     if len(entries) == limit or (end is not None and key >= end):
                         break
-                    if key not in self.waiting:
+                    if key not in waiting:
                         entries.append((key, value))
-        if len(self._sorted) != len(self.waiting):
-            self._sorted = sorted(self.waiting)
+        if len(self._sorted) != len(waiting):
+            self._sorted = sorted(waiting)
         first = bisect_left(self._sorted, start)
         last = len(self._sorted) if end is None else bisect_left(self._sorted, end)
-        written = [(name, new) for name in self._sorted[first:last] if (new := self.waiting[name]) is not None]
+        written = [(name, new) for name in self._sorted[first:last] if (new := waiting[name]) is not None]
         return iter(sorted(entries + written)[:limit] if written else entries)
+
+    def changes(self) -> Iterator[Entries]:
+        """Return what was written since the last commit, the newest value of each key, in the order of keys."""
+        if self._columns and self._columns.sort():
+            return iter(self._columns)
+        return entry_columns(sorted(self._entries().items()))
 
     def forget_waiting(self) -> None:
         """Forget the entries written since the last commit."""
-        self.waiting.clear()
+        self._columns.clear()
+        self._waiting.clear()
         self._sorted = []
 
     def write(self, transaction: lmdb.Transaction) -> None:
         """Put the buffered writes into a transaction, in the order of keys, which LMDB writes fastest."""
+        if self._columns and self._columns.write(transaction, self.database):
+            return
+        waiting = self._entries()
         with transaction.cursor(self.database) as cursor:
-            keys = sorted(self.waiting)
-            cursor.putmulti([(key, value) for key in keys if (value := self.waiting[key]) is not None])
+            keys = sorted(waiting)
+            cursor.putmulti([(key, value) for key in keys if (value := waiting[key]) is not None])
             for key in keys:
-                if self.waiting[key] is None and cursor.set_key(key):
+                if waiting[key] is None and cursor.set_key(key):
                     cursor.delete()
+
+    def _entries(self) -> dict[bytes, bytes | None]:
+        """Return the entries that wait, none of them in columns."""
+        for keys, values in self._columns:
+            self._waiting.update(zip(keys.to_pylist(), values.to_pylist(), strict=True))
+        self._columns.clear()
+        return self._waiting
 
 
 class LmdbEnvironment:
@@ -134,9 +172,9 @@ class LmdbEnvironment:
             self._stores[name] = LmdbStore(self, database)  # not if the commit failed: LMDB does not know it then
         return self._stores[name]
 
-    def changes(self, name: str) -> Iterator[tuple[bytes, bytes | None]]:
+    def changes(self, name: str) -> Iterator[Entries]:
         """See `Environment.changes`."""
-        return iter(sorted(self.store(name).waiting.items()))
+        return self.store(name).changes()
 
     def commit(self) -> None:
         """See `Environment.commit`.
@@ -152,7 +190,8 @@ class LmdbEnvironment:
 
     def size(self, name: str) -> StoreSize:
         """Return the size of a store at its last commit, without reading it."""
-        return size_of(self.reader(), self.store(name).database)
+        database = self.store(name).database  # to open it may end the read transaction
+        return size_of(self.reader(), database)
 
     def clear(self, name: str) -> None:
         """Empty a store at once."""

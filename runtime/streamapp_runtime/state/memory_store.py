@@ -2,6 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
+import pyarrow as pa
+
+from streamapp_runtime.state.entry_columns import Entries, entry_columns
+
 
 class MemoryStore:
     """A store in a dictionary, sorted only when scanned."""
@@ -30,6 +34,18 @@ class MemoryStore:
         self._entries.pop(key, None)
         self.changed.add(key)
 
+    def get_column(self, keys: pa.BinaryArray) -> pa.BinaryArray:
+        """See `Store.get_column`."""
+        return pa.array(map(self.get, keys.to_pylist()), pa.binary())
+
+    def put_columns(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+        """See `Store.put_columns`."""
+        for key, value in zip(keys.to_pylist(), values.to_pylist(), strict=True):
+            if value is None:
+                self.delete(key)
+            else:
+                self.put(key, value)
+
     def scan(
         self, start: bytes = b"", end: bytes | None = None, limit: int | None = None
     ) -> Iterator[tuple[bytes, bytes]]:
@@ -48,10 +64,10 @@ class MemoryEnvironment:
         """See `Environment.store`."""
         return self._stores.setdefault(name, MemoryStore())
 
-    def changes(self, name: str) -> Iterator[tuple[bytes, bytes | None]]:
+    def changes(self, name: str) -> Iterator[Entries]:
         """See `Environment.changes`."""
         store = self.store(name)
-        return iter([(key, store.get(key)) for key in sorted(store.changed)])
+        return entry_columns((key, store.get(key)) for key in sorted(store.changed))
 
     def commit(self) -> None:
         """See `Environment.commit`."""

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from streamapp_runtime.state.store import Store
 
 
@@ -28,6 +31,14 @@ class PrefixedStore:
         """See `Store.delete`."""
         self._store.delete(self._prefix + key)
 
+    def get_column(self, keys: pa.BinaryArray) -> pa.BinaryArray:
+        """See `Store.get_column`."""
+        return self._store.get_column(with_prefix(self._prefix, keys))
+
+    def put_columns(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+        """See `Store.put_columns`."""
+        self._store.put_columns(with_prefix(self._prefix, keys), values)
+
     def scan(
         self, start: bytes = b"", end: bytes | None = None, limit: int | None = None
     ) -> Iterator[tuple[bytes, bytes]]:
@@ -35,3 +46,8 @@ class PrefixedStore:
         last = self._prefix + (b"\xff" if end is None else end)
         found = self._store.scan(self._prefix + start, last, limit)
         return ((key[len(self._prefix) :], value) for key, value in found)
+
+
+def with_prefix(prefix: bytes, keys: pa.BinaryArray) -> pa.BinaryArray:
+    """Return keys behind a prefix."""
+    return pc.binary_join_element_wise(pa.scalar(prefix, pa.binary()), keys, pa.scalar(b"", pa.binary()))

@@ -3,6 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+import pyarrow as pa
+
+from streamapp_runtime.state.entry_columns import Entries
+
 
 class Store(Protocol):
     """A named map of bytes in the state of a task.
@@ -26,6 +30,14 @@ class Store(Protocol):
         """Delete a key; nothing happens if it is absent."""
         ...
 
+    def get_column(self, keys: pa.BinaryArray) -> pa.BinaryArray:
+        """Return the value of each key; null where it is absent."""
+        ...
+
+    def put_columns(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+        """Set the values of keys, which are in their order, none twice; a null deletes its key."""
+        ...
+
     def scan(
         self, start: bytes = b"", end: bytes | None = None, limit: int | None = None
     ) -> Iterator[tuple[bytes, bytes]]:
@@ -43,8 +55,8 @@ class Environment(Protocol):
         """Open a store, creating it if it is new."""
         ...
 
-    def changes(self, name: str) -> Iterator[tuple[bytes, bytes | None]]:
-        """Return what was written to a store since the last commit, the newest value of each key; None: deleted."""
+    def changes(self, name: str) -> Iterator[Entries]:
+        """Return what was written to a store since the last commit, the newest value of each key, in their order."""
         ...
 
     def commit(self) -> None:

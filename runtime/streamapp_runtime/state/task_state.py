@@ -7,7 +7,9 @@ from pathlib import Path
 from streamapp_runtime.state.changelog import ChangelogReader
 from streamapp_runtime.state.changelog_restore import RestoreStatus, restore_from_changelog
 from streamapp_runtime.state.checkpoint import Checkpoint, changelog_key, decode_checkpoint
+from streamapp_runtime.state.entry_columns import Entries
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
+from streamapp_runtime.state.prefixed_store import with_prefix
 from streamapp_runtime.state.state_folder import open_or_recreate, sync_and_close
 from streamapp_runtime.state.state_metadata import CHANGELOG, CHECKPOINT, CURRENT, META, POSITION
 from streamapp_runtime.state.state_owner import StateOwner
@@ -75,12 +77,12 @@ class TaskState:
         """Return the sizes of the logged stores by name, as they were committed last."""
         return {name: self._environment.size(name) for name in self._logged}
 
-    def changes(self) -> Iterator[tuple[bytes, bytes | None]]:
+    def changes(self) -> Iterator[Entries]:
         """Yield the changelog entries of what was written since the last commit."""
         for name in self._logged:
             prefix = changelog_key(name, b"")
-            for key, value in self._environment.changes(name):
-                yield prefix + key, value
+            for keys, values in self._environment.changes(name):
+                yield Entries(with_prefix(prefix, keys), values)
 
     def commit(self, position: int, checkpoint: bytes) -> None:
         """Commit the stores together with their checkpoint and their position in the changelog."""

@@ -16,6 +16,7 @@ from streamapp_runtime.state.checkpoint import (
     add_counts,
     encode_checkpoint,
 )
+from streamapp_runtime.state.entry_columns import Entries
 from streamapp_runtime.state.store_size import StoreSize
 from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.pipeline import Pipeline
@@ -198,7 +199,7 @@ class Task:
         """Return the sizes of the stores of its operators and tables at the last commit."""
         return self._state.sizes()
 
-    def changes(self) -> Iterator[tuple[bytes, bytes | None]]:
+    def changes(self) -> Iterator[Entries]:
         """Yield the changelog entries of what changed in the stores since the last commit."""
         return self._state.changes()
 

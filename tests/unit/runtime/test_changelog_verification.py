@@ -12,7 +12,7 @@ from streamapp_runtime.state.lmdb_environment import DATA_FILE
 from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.store_marker import write_marker
 from streamapp_runtime.state.task_state import TaskState
-from support.changelogs import Changelog
+from support.changelogs import Changelog, changed_pairs
 
 IDENTITY = StateOwner(run_id="r1", task="Partition 0", boot_id="b")
 KEYS = st.binary(min_size=1, max_size=1)
@@ -26,7 +26,7 @@ def committed(folder, changelog, batches):
     for changes in batches:
         for key, value in changes.items():
             store.delete(key) if value is None else store.put(key, value)
-        changelog.append([*state.changes(), (CHECKPOINT_KEY, b"checkpoint %d" % changelog.next)])
+        changelog.append([*changed_pairs(state.changes()), (CHECKPOINT_KEY, b"checkpoint %d" % changelog.next)])
         state.commit(changelog.end(), changelog.records[-1].value)
     state.close()
 

@@ -9,7 +9,7 @@ from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY
 from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.state.unlogged_state import UnloggedState
-from support.changelogs import Changelog
+from support.changelogs import Changelog, changed_pairs
 from support.disk_images import recorded
 from support.image_opener import STORES, open_all
 
@@ -33,7 +33,7 @@ def write(stores, chance):
 
 def commit_logged(state, stores, changelog, chance):
     write(stores, chance)
-    changelog.append([*state.changes(), (CHECKPOINT_KEY, b"{}")])
+    changelog.append([*changed_pairs(state.changes()), (CHECKPOINT_KEY, b"{}")])
     state.commit(changelog.end(), b"{}")
 
 

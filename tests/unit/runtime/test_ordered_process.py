@@ -14,6 +14,7 @@ from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.event_time_column import add_event_time
 from streamapp_runtime.state.memory_store import MemoryEnvironment
+from support.changelogs import changed_pairs
 
 ROWS = pa.schema([("k", pa.string()), ("n", pa.int64()), ("at", pa.int64())])
 RESULTS = pa.schema([("k", pa.string()), ("said", pa.string())])
@@ -361,7 +362,7 @@ def test_only_rows_that_wait_at_a_commit_are_stored_and_chunks_are_written_once(
     runner.environment.commit()
     runner.advance(25)
     runner.operator.flush()
-    assert chunk not in dict(runner.environment.changes("p"))
+    assert chunk not in dict(changed_pairs(runner.environment.changes("p")))
     assert chunks(runner) == [chunk]
     runner.restart()
     assert ("a", "row 3 at 30, 4") in runner.advance(30)

@@ -1,15 +1,17 @@
 import resource
 from random import Random
 
+import pyarrow as pa
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.state.folder_lock import FolderLock
 from streamapp_runtime.state.lmdb_environment import DamagedState, LmdbEnvironment
 from streamapp_runtime.state.memory_store import MemoryEnvironment
+from support.changelogs import changed_pairs
 
 KEYS = st.binary(min_size=1, max_size=3)
 VALUES = st.binary(max_size=3)
@@ -167,6 +169,33 @@ def test_stores_behave_like_dictionaries(tmp_path_factory):
             self.environment.store(name).delete(key)
             self.present[name].pop(key, None)
 
+        @rule(name=STORES, entries=st.dictionaries(KEYS, st.none() | VALUES))
+        def put_columns(self, name, entries):
+            keys, values = sorted(entries), [entries[key] for key in sorted(entries)]
+            self.environment.store(name).put_columns(pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
+            self.present[name].update(entries)
+            self.present[name] = {key: value for key, value in self.present[name].items() if value is not None}
+
+        @rule(name=STORES, entries=st.lists(st.tuples(KEYS, VALUES)))
+        def put_unsorted_columns(self, name, entries):
+            keys, values = [key for key, _ in entries], [value for _, value in entries]
+            columns = pa.array(keys, pa.binary()), pa.array(values, pa.binary())
+            self.environment.store(name).put_columns(*columns, is_sorted=False)
+            self.present[name].update(entries)
+
+        @rule(name=STORES, keys=st.lists(KEYS))
+        def get_column(self, name, keys):
+            found = self.environment.store(name).get_column(pa.array(keys, pa.binary()))
+            assert found.to_pylist() == [self.present[name].get(key) for key in keys]
+
+        @rule(name=STORES)
+        def changes(self, name):
+            changed = changed_pairs(self.environment.changes(name))
+            assert [key for key, _ in changed] == sorted({key for key, _ in changed})
+            before = self.committed.get(name, {})
+            after = {key: value for key, value in {**before, **dict(changed)}.items() if value is not None}
+            assert after == self.present[name]
+
         @rule()
         def commit(self):
             self.environment.commit()
@@ -193,11 +222,10 @@ def test_stores_behave_like_dictionaries(tmp_path_factory):
             assert size.entries == len(self.committed.get(name, {}))
             assert (size.bytes > 0) is (size.entries > 0)
 
-        @invariant()
+        @rule()
         def all_entries_are_there(self):
-            if hasattr(self, "environment"):
-                for name, entries in self.present.items():
-                    assert dict(self.environment.store(name).scan()) == entries
+            for name, entries in self.present.items():
+                assert dict(self.environment.store(name).scan()) == entries
 
         def teardown(self):
             if hasattr(self, "environment"):

@@ -12,7 +12,7 @@ from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Checkpoint, InputPosition, encode_checkpoint
 from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.task_state import TaskState
-from support.changelogs import Changelog
+from support.changelogs import Changelog, changed_pairs
 
 IDENTITY = StateOwner(run_id="r1", task="Partition 0", boot_id="this boot")
 NOTHING = ControlSnapshot(watermarks={}, intermediate=(), sources=()).model_dump_json()
@@ -55,7 +55,7 @@ def test_any_history_of_commits_and_deaths_keeps_what_the_changelog_has(tmp_path
 
         def log(self):
             self.number += 1
-            self.changelog.append([*self.state.changes(), (CHECKPOINT_KEY, checkpoint(self.number))])
+            self.changelog.append([*changed_pairs(self.state.changes()), (CHECKPOINT_KEY, checkpoint(self.number))])
             self.committed = {name: dict(entries) for name, entries in self.present.items()}
 
         @rule(name=st.sampled_from(STORES), key=KEYS, value=st.binary(max_size=2))
@@ -144,10 +144,10 @@ def test_a_store_that_is_behind_reads_the_difference_only(tmp_path):
     state, stores = open_state(tmp_path, changelog)
     for number in range(100):
         stores["a"].put(b"%d" % number, b"x")
-    changelog.append(state.changes())
+    changelog.append(changed_pairs(state.changes()))
     state.commit(changelog.end(), checkpoint(1))
     stores["a"].put(b"new", b"y")
-    changelog.append(state.changes())
+    changelog.append(changed_pairs(state.changes()))
     state.close()
     again, stores = open_state(tmp_path, changelog)
     assert again.restored == (True, 1, 0)
@@ -171,7 +171,7 @@ def test_state_ahead_of_its_changelog_is_not_believed(tmp_path):
     changelog = Changelog()
     state, stores = open_state(tmp_path, changelog)
     stores["a"].put(b"k", b"v")
-    changelog.append(state.changes())
+    changelog.append(changed_pairs(state.changes()))
     state.commit(changelog.end(), checkpoint(1))
     state.close()
     state, stores = open_state(tmp_path, Changelog())
@@ -185,7 +185,7 @@ def test_a_store_that_may_have_missed_a_deletion_is_recreated(tmp_path, hours, k
     changelog = Changelog()
     state, stores = open_state(tmp_path, changelog)
     stores["a"].put(b"k", b"v")
-    changelog.append(state.changes())
+    changelog.append(changed_pairs(state.changes()))
     state.commit(changelog.end(), checkpoint(1))
     state.close() if closed else state._environment.close()
     changelog.append([(b"a\0k", None)])
