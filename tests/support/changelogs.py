@@ -2,6 +2,8 @@
 
 from streamapp_systems.protocols import Message, MessageTuple
 
+_AT_ONCE = 20
+
 
 def changed_pairs(changes):
     """Return the keys and values of entries."""
@@ -33,6 +35,6 @@ class Changelog:
 
     def read(self, start, end):
         here = [record for record in self.records if start <= record.offset < end]
-        for first in range(0, len(here), 2):
-            yield MessageTuple(here[first : first + 2])
+        for first in range(0, len(here), _AT_ONCE):
+            yield MessageTuple(here[first : first + _AT_ONCE])
         yield MessageTuple()

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.state.unlogged_state import UnloggedState
@@ -53,6 +55,7 @@ def find(folder: Path, owner: StateOwner, changelog: Changelog | None) -> Found:
 def main() -> None:
     """Fork for each folder; write the statuses to standard output."""
     folders, owner, changelog = pickle.loads(sys.stdin.buffer.read())
+    pa.array([b"imports"])  # Arrow imports pandas for its first array: once here, not in each child
     statuses = []
     for folder in folders:
         child = os.fork()
