@@ -416,14 +416,14 @@ class IcebergSystem(TypedDict):
 
 
 class SparkSystem(TypedDict):
-    """A source that only Spark reads: its rows are staged as files, in generations, and read from there."""
+    """A format that only Spark reads and writes: rows are staged as files, in generations, which jobs write or read."""
 
     format: str
-    """Spark's name of the source, as in `spark.read.format`: `jdbc`, `orc`, or a class."""
+    """Spark's name of the format, as in `spark.read.format`: `jdbc`, `orc`, or a class."""
     options: NotRequired[Mapping[str, str]]
-    """The source's options, as in `spark.read.options`."""
+    """The format's options, as in `spark.read.options`."""
     secret_name: NotRequired[str | None]
-    """A secret with `username` and `password`: the source's options `user` and `password`."""
+    """A secret with `username` and `password`: the format's options `user` and `password`."""
     path: str
     """The folder in which rows are staged, for as long as anyone may read them; on a laptop relative to the app's file;
     or `s3://bucket/folder`."""
@@ -432,6 +432,13 @@ class SparkSystem(TypedDict):
     """The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."""
     incremental: NotRequired[Incremental | None]
     """How new rows are found; without it, rows are read once."""
+    commit_every: NotRequired[str]
+    """How often committed rows are written, as a generation of each processor."""
+    write: NotRequired[str | None]
+    """A function of yours that writes a generation, in place of Spark's writer of the format: `module:function`, called
+    with a DataFrame, the text that names the output, and the generation's number."""
+    delivery: NotRequired[Literal["exactlyOnce", "atLeastOnce"]]
+    """What outputs promise. `atLeastOnce`: rows of a generation whose writing died in the middle come twice."""
 
 
 class JobSpec(TypedDict):

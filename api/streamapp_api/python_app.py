@@ -93,7 +93,7 @@ class App:
 
     @show_parameters
     def spark_system(self, name: str, **fields: Unpack[call_types.SparkSystem]) -> System:
-        """Declare what a job of Spark reads, as rows that it stages."""
+        """Declare what jobs of Spark read or write, as rows that are staged."""
         return self._system(SystemKind.SPARK, name, fields)
 
     @show_parameters

@@ -42,6 +42,8 @@ class FailPoint(StrEnum):
     SOURCE_PUBLISH = "source-2"
     UPKEEP_WRITE = "upkeep-1"
     UPKEEP_COMMIT = "upkeep-2"
+    OUTPUT_WRITE = "output-1"
+    OUTPUT_NOTE = "output-2"
 
 
 class Moment(StrEnum):

@@ -42,7 +42,7 @@ def create_tables(plan: Plan, systems: Systems) -> None:
     """
     for name in {stream.system for stream, _, _ in _tables(plan, systems)}:
         system = plan.app.spec.systems[name]
-        if system.delta is None:  # others have a database, which orders commits
+        if system.delta is None and system.spark is None:  # others have a database, which orders commits
             continue
         place = systems.place(system)
         if isinstance(place, ObjectPath):
@@ -80,6 +80,6 @@ def count_table_rows(plan: Plan, systems: Systems) -> Mapping[str, int]:
 def _tables(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, StreamDescriptor, WrittenTable]]:
     for stream in plan.streams.values():
         system = plan.app.spec.systems[stream.system]
-        if stream.role is StreamRole.OUTPUT and (system.tables is not None or system.postgresql is not None):
+        if stream.role is StreamRole.OUTPUT and system.stages_outputs and system.file is None:
             described = output_descriptor(stream)
-            yield stream, described, systems.open_written_table(system, described)
+            yield stream, described, systems.open_written_table(system, described, plan.app.name_prefix)

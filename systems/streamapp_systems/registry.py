@@ -34,6 +34,7 @@ from streamapp_systems.kafka import (
 )
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
 from streamapp_systems.objects import Place, open_place
+from streamapp_systems.outgoing import OutgoingGenerations, outgoing_folder
 from streamapp_systems.protocols import (
     Admin,
     Consumer,
@@ -46,7 +47,7 @@ from streamapp_systems.protocols import (
     TransactionOwner,
 )
 from streamapp_systems.secret_reader import LocalSecrets
-from streamapp_systems.tables import FileJoiner, OpenTables, TableOutput, WrittenTable
+from streamapp_systems.tables import FileJoiner, OpenAppended, OpenTables, TableOutput, WrittenTable
 
 if TYPE_CHECKING:
     from streamapp_systems.iceberg import CatalogAccess, GrowingIceberg
@@ -148,8 +149,8 @@ class Systems(Protocol):
         """
         ...
 
-    def open_written_table(self, system: SystemSpec, stream: StreamDescriptor) -> WrittenTable:
-        """Open the table of an output, whether it is there or not.
+    def open_written_table(self, system: SystemSpec, stream: StreamDescriptor, app: str) -> WrittenTable:
+        """Open the table of an output of an app (`PartOwner.app`), whether it is there or not.
 
         Raises:
             StreamSystemError: what keeps it can't be opened.
@@ -237,9 +238,10 @@ class LocalSystems:
         self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: PartOwner
     ) -> StagedOutput:
         """See `Systems.open_output`."""
-        if system.tables is not None:
-            seconds = system.tables.commit_every / _SECOND
-            return TableOutput(self.place(system), self._open_tables(system), streams, owner, seconds)
+        tables = system.tables or system.spark
+        if tables is not None:
+            root, seconds = self.place(system), tables.commit_every / _SECOND
+            return TableOutput(root, self._open_staged(system, owner.app), streams, owner, seconds)
         if system.postgresql is not None:
             from streamapp_systems.postgresql import DatabaseOutput
 
@@ -261,8 +263,10 @@ class LocalSystems:
         assert growing is not None, "other systems have no versions"
         return open_version(growing, stream).latest_version()
 
-    def open_written_table(self, system: SystemSpec, stream: StreamDescriptor) -> WrittenTable:
+    def open_written_table(self, system: SystemSpec, stream: StreamDescriptor, app: str) -> WrittenTable:
         """See `Systems.open_written_table`."""
+        if system.spark is not None:
+            return OutgoingGenerations(outgoing_folder(self.place(system), app, stream.address), stream.system)
         if system.postgresql is None:
             return self._open_tables(system)(stream.address)
         from streamapp_systems.postgresql import DatabaseTable
@@ -279,6 +283,13 @@ class LocalSystems:
         from streamapp_systems.postgresql import StagedRows
 
         return StagedRows(database=self._postgresql(system), app=app)
+
+    def _open_staged(self, system: SystemSpec, app: str) -> OpenAppended:
+        """Return what opens that to which staged rows are added: tables, or generations that Spark writes."""
+        if system.spark is None:
+            return self._open_tables(system)
+        root = self.place(system)
+        return lambda address: OutgoingGenerations(outgoing_folder(root, app, address))
 
     def _open_tables(self, system: SystemSpec) -> OpenTables:
         root = self.place(system)

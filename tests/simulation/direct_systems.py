@@ -87,9 +87,9 @@ class DirectSystems:
         """See `Systems.latest_version`."""
         return self._local.latest_version(system, stream)
 
-    def open_written_table(self, system: SystemSpec, stream: StreamDescriptor) -> WrittenTable:
+    def open_written_table(self, system: SystemSpec, stream: StreamDescriptor, app: str) -> WrittenTable:
         """See `Systems.open_written_table`."""
-        return self._local.open_written_table(system, stream)
+        return self._local.open_written_table(system, stream, app)
 
     def open_file_joiner(self, system: SystemSpec, table: StreamDescriptor) -> FileJoiner:
         """See `Systems.open_file_joiner`."""

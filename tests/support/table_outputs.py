@@ -13,7 +13,7 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.objects import Place
 from streamapp_systems.protocols import PartOwner, StagedPart, StreamDescriptor
-from streamapp_systems.tables import OpenTables, TableOutput, table_output
+from streamapp_systems.tables import OpenAppended, TableOutput, table_output
 
 SCHEMA = parse_schema("n bigint, city string")
 STEPS = 8
@@ -29,7 +29,7 @@ class WrittenTable:
 
     root: Place
     address: str
-    open: OpenTables
+    open: OpenAppended
     read: Callable[[], pa.Table]
 
     def create(self, folders=()) -> None:

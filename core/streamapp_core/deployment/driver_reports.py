@@ -86,6 +86,8 @@ class NoticeReason(OpenEnum):
     """A job of Spark could not read what a source has got: it is tried again, and its rows come later."""
     TABLE_NOT_COMPACTED = "TableNotCompacted"
     """Small files of a table that is written could not be joined: that is tried again, and its rows are there."""
+    OUTPUT_NOT_WRITTEN = "OutputNotWritten"
+    """A job of Spark could not write what is committed: it is tried again, and the rows stay staged."""
     NEW_RUN = "NewRun"
     """A new run has begun: what earlier ones have left and is deleted, and what stays."""
     UNKNOWN = "Unknown"

@@ -10,15 +10,15 @@ from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.spark_settings import EventLog, SparkUi
 
 _PORTS = (names.SPARK_PORT, names.BLOCK_MANAGER_PORT, names.CHANNEL_PORT, names.HTTP_PORT)
-_READING_DRIVER = 2_560
-"""MiB of a driver that has a job of Spark beside it."""
+_DRIVER, _PROGRAM = 1_024, 1_536
+"""MiB of a driver, and of each program of Spark that it has beside it: one that reads sources, one that writes."""
 
 
 def find_local_settings(spec: StreamAppSpec) -> Iterator[Problem]:
     """Find the settings that pods can't have.
 
     These are jars from a repository, a port that is taken, a folder that ends with its pod, claims of no storage class,
-    and a driver without memory for the jobs that read sources.
+    and a driver without memory for the jobs that read sources and write outputs.
     """
     claim = spec.processors.state.volume_claim
     if claim is not None and claim.storage_class_name is None:
@@ -27,13 +27,7 @@ def find_local_settings(spec: StreamAppSpec) -> Iterator[Problem]:
             "Spark makes claims only of a storage class that is named: set `storageClassName`, to what `kubectl get "
             "storageclass` marks as the default, for example",
         )
-    source = next((name for name, system in spec.systems.items() if system.spark is not None), None)
-    if source is not None and mebibytes(spec.driver.memory) < _READING_DRIVER:
-        yield _problem(
-            "spec.driver.memory",
-            f"Spark reads system `{source}` in the driver's pod, in a JVM with a heap of 1 GiB: set it to "
-            f"{_READING_DRIVER}Mi or more, not {spec.driver.memory}",
-        )
+    yield from _check_memory(spec)
     if spec.spark is None:
         return
     if spec.spark.packages:
@@ -46,6 +40,25 @@ def find_local_settings(spec: StreamAppSpec) -> Iterator[Problem]:
         yield from _check_port(spec.spark.ui)
     if spec.spark.event_log is not None:
         yield from _check_folder(spec.spark.event_log, spec.driver.template)
+
+
+def _check_memory(spec: StreamAppSpec) -> Iterator[Problem]:
+    """Find a driver without memory for the programs of Spark beside it."""
+    written = {operator.send_to for operator in spec.operators}
+    programs: dict[bool, str] = {}
+    for name, stream in spec.streams.items():
+        system = spec.systems.get(stream.system)
+        if system is not None and system.spark is not None:
+            programs[name in written] = stream.system
+    needed = _DRIVER + _PROGRAM * len(programs)
+    if programs and mebibytes(spec.driver.memory) < needed:
+        does = {False: "reads", True: "writes"}
+        told = " and ".join(f"{does[writes]} system `{name}`" for writes, name in sorted(programs.items()))
+        yield _problem(
+            "spec.driver.memory",
+            f"Spark {told} in the driver's pod, each in a JVM with a heap of 1 GiB: set it to {needed}Mi or more, not "
+            f"{spec.driver.memory}",
+        )
 
 
 def _check_port(ui: SparkUi) -> Iterator[Problem]:

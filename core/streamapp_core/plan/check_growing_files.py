@@ -17,12 +17,12 @@ _FORMATS = (StreamFormat.JSON, StreamFormat.PARQUET)
 def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
     """Find what a stream over files that become more can't do: be written, have an end, or each key in one file."""
     path = f"spec.streams.{name}"
-    if name in graph.senders and graph.spec.systems[stream.system].tables is None:
+    if name in graph.senders and graph.spec.systems[stream.system].kind is SystemKind.FOLDER:
         yield Problem(
             path=f"{path}.system",
             code=ProblemCode.NOT_SUPPORTED,
             message=f"`{name}` is written, and what is in `{stream.system}` is only read: outputs are "
-            "part files of a system `file`, or tables of a system `delta`, `iceberg` or `postgresql`",
+            "part files of a system `file`, or tables of a system `delta`, `iceberg`, `postgresql` or `spark`",
         )
     if stream.bounded:
         yield from _check_whole(graph, name, stream)

@@ -8,8 +8,8 @@ from streamapp_core.plan.message_schemas import superfluous_option
 from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
 from streamapp_core.schema import Schema
+from streamapp_core.spec.spark_system import Incremental
 from streamapp_core.spec.streams import StartFrom, StreamFormat, StreamSpec
-from streamapp_core.spec.systems import Incremental
 
 _FORMATS = (StreamFormat.JSON, StreamFormat.PARQUET)
 """The default, which says nothing, and what staged files are."""

@@ -12,6 +12,7 @@ from streamapp_core.plan.check_growing_files import check_growing_files, check_t
 from streamapp_core.plan.check_nested_columns import check_nested_columns
 from streamapp_core.plan.check_positions import check_positions
 from streamapp_core.plan.check_protobuf import check_protobuf
+from streamapp_core.plan.check_spark_outputs import check_spark_outputs
 from streamapp_core.plan.check_spark_sources import check_spark_sources
 from streamapp_core.plan.check_stores import check_stores
 from streamapp_core.plan.check_tables_written import check_tables_written
@@ -47,6 +48,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
             yield from check_database_tables(graph, rows, name, stream)
         elif system.spark is not None:
             yield from check_spark_sources(graph, rows, name, stream)
+            yield from check_spark_outputs(graph, rows, name, stream)
         elif system.kind.holds_files:
             yield from _check_files(graph, name, stream)
         else:

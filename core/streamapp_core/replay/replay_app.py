@@ -161,9 +161,9 @@ def _fields(which: str, name: str, positions: Positions) -> dict[str, Any]:
 
 
 def _rename(stream: dict[str, Any], planned: PlannedStream, run_id: str) -> None:
-    """Rename an output; a table of PostgreSQL has a name without dashes."""
+    """Rename an output; a table of a database has a name without dashes."""
     address = planned.address.rstrip("/")
-    if planned.system_kind is SystemKind.POSTGRESQL:
+    if planned.system_kind in (SystemKind.POSTGRESQL, SystemKind.SPARK):
         stream["name"] = f"{address}_{run_id.replace('-', '_')}"
         return
     stream["name"] = f"{address}-{run_id}"

@@ -5,8 +5,9 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from streamapp_core.spec.base import ColumnName, Duration, Name, SpecModel, Text, between
+from streamapp_core.spec.base import Name, SpecModel, Text
 from streamapp_core.spec.kafka_client_settings import check_setting
+from streamapp_core.spec.spark_system import SparkSystem
 from streamapp_core.spec.table_systems import DeltaSystem, IcebergSystem, JournalFolder, ObjectStore
 from streamapp_core.storage_urls import StorageUrl, parse_storage_url
 
@@ -47,6 +48,11 @@ class SystemKind(StrEnum):
     def has_versions(self) -> bool:
         """Whether a stream can be read as it is at one version, instead of being followed as it grows."""
         return self is SystemKind.FOLDER or self.holds_tables
+
+    @property
+    def appends_rows(self) -> bool:
+        """Whether rows are only added to its outputs, which have columns that somebody else may know."""
+        return self is SystemKind.SPARK or self.holds_tables
 
     @property
     def replaces_rows(self) -> bool:
@@ -144,66 +150,6 @@ class PostgresqlSystem(SpecModel):
     ] = "streamapp"
 
 
-class Incremental(SpecModel):
-    """The column by which a job of Spark knows which rows are new."""
-
-    column: Annotated[ColumnName, Field(description="A column whose values grow: rows with larger ones are new.")]
-    every: Annotated[
-        Annotated[Duration, between("10s", "7d")],
-        Field(description="How often a job looks for new rows, after the end of the last one."),
-    ] = "5m"  # type: ignore[assignment]
-    delay: Annotated[
-        Annotated[Duration, between("0s", "7d")] | None,
-        Field(
-            description="Of a timestamp: how old a row must be to be read, longer than any transaction that writes "
-            "rows; default: 5m."
-        ),
-    ] = None
-
-
-def _check_option(name: str) -> str:
-    if name.lower() in _LOGIN_OPTIONS:
-        raise ValueError(f"{name}: no login belongs in a spec, which many people read; name its secret (`secretName`)")
-    return name
-
-
-_LOGIN_OPTIONS = ("password", "user")
-_OPTION = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_check_option)]
-
-
-class SparkSystem(SpecModel):
-    """A source that only Spark reads: its rows are staged as files, in generations, and read from there."""
-
-    format: Annotated[
-        str,
-        Field(
-            pattern=r"^[A-Za-z0-9][A-Za-z0-9._$-]*$",
-            max_length=255,
-            description="Spark's name of the source, as in `spark.read.format`: `jdbc`, `orc`, or a class.",
-        ),
-    ]
-    options: Annotated[
-        dict[_OPTION, Annotated[str, Field(max_length=16_384)]],
-        Field(max_length=100, description="The source's options, as in `spark.read.options`."),
-    ] = {}
-    secret_name: Annotated[
-        Name | None,
-        Field(description="A secret with `username` and `password`: the source's options `user` and `password`."),
-    ] = None
-    path: Annotated[
-        Text,
-        Field(
-            description="The folder in which rows are staged, for as long as anyone may read them; on a laptop "
-            "relative to the app's file; or `s3://bucket/folder`."
-        ),
-    ]
-    store: ObjectStore | None = None
-    journal: JournalFolder = None
-    incremental: Annotated[
-        Incremental | None, Field(description="How new rows are found; without it, rows are read once.")
-    ] = None
-
-
 GrowingSystem = FolderSystem | DeltaSystem | IcebergSystem | SparkSystem
 """The systems whose streams become more while they are read."""
 
@@ -236,7 +182,7 @@ class SystemSpec(SpecModel):
     @property
     def stages_outputs(self) -> bool:
         """Whether outputs of the system are staged before they are published."""
-        return self.file is not None or self.tables is not None or self.postgresql is not None
+        return any(kind is not None for kind in (self.file, self.tables, self.postgresql, self.spark))
 
     @property
     def secrets(self) -> frozenset[str]:

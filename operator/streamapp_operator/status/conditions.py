@@ -18,7 +18,12 @@ _OF_THE_ACTIVE_SPEC = frozenset({"Planned", "DriverReady", "ProcessorsReady", "L
 _NEEDED = ("DriverReady", "ProcessorsReady")
 _OUTDATED = "RefusedByRelease"
 _SHOWN_PROBLEMS = 3
-_DOUBTS = (NoticeReason.TABLE_INCOMPLETE, NoticeReason.SOURCE_NOT_READ, NoticeReason.SIDE_INPUT_OUTDATED)
+_DOUBTS = (
+    NoticeReason.TABLE_INCOMPLETE,
+    NoticeReason.SOURCE_NOT_READ,
+    NoticeReason.OUTPUT_NOT_WRITTEN,
+    NoticeReason.SIDE_INPUT_OUTDATED,
+)
 """Notices that a person should look at."""
 _STOPPED = {
     DriverState.DRAINING: "it makes a final commit and stops",

@@ -16,6 +16,7 @@ from streamapp_core.spec.job import OnBrokenClaim
 from streamapp_runtime.driver.build_run_record import build_refreshed_record
 from streamapp_runtime.driver.fleet import Fleet
 from streamapp_runtime.driver.maintenance import Maintenance
+from streamapp_runtime.driver.output_jobs import OutputJobs
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.run_authority import Authority
@@ -109,6 +110,7 @@ class DriverLoop:
         self._side_inputs = self._monitor_side_inputs()
         self._sources = SourceJobs(epoch.run.plan, context)
         self._upkeep = TableUpkeep(epoch.run.plan, context)
+        self._outputs = OutputJobs(epoch.run.plan, context)
         self._registry = registry
         self._job_models = job_models
         self._listener = listener
@@ -150,13 +152,14 @@ class DriverLoop:
         if self._stops_at_broken_claims and self._record.broken_claim:
             raise ClaimBroken(self._record.broken_claim)
         maintenance = Maintenance(self._epoch.run.plan, self._context, self._registry.reports, self._owners)
-        with maintenance, self._sources, self._upkeep:
+        with maintenance, self._sources, self._outputs, self._upkeep:
             if not self._await_sources(drain):
                 return None
             supervisor.start()
             while not supervisor.finished:
                 supervisor.step()
                 self._sources.check()
+                self._outputs.check()
                 draining = drain()
                 if draining:
                     supervisor.drain()
@@ -166,8 +169,8 @@ class DriverLoop:
                 self._listener.report(progress)
                 self._check_claims(progress)
                 supervisor.wait(self._epoch.turn_seconds)
-        if not supervisor.completed:
-            return None
+            if not supervisor.completed or not self._await_outputs(drain):
+                return None
         final = self._progress(supervisor.reports.values(), draining=False)
         self._check_claims(final)
         return final
@@ -180,6 +183,17 @@ class DriverLoop:
                 return False
             self._listener.report(self._progress((), draining=False))
             self._sources.wait(self._epoch.turn_seconds)
+        return True
+
+    def _await_outputs(self, drain: Callable[[], bool]) -> bool:
+        """Wait until jobs have written what is committed; return whether they have, before `drain` says so."""
+        self._outputs.finish()
+        while not self._outputs.finished:
+            if drain():
+                return False
+            self._listener.report(self._progress(self._supervisor.reports.values(), draining=False))
+            self._outputs.wait(self._epoch.turn_seconds)
+        self._outputs.check()
         return True
 
     def _check_claims(self, progress: Progress) -> None:
@@ -227,7 +241,8 @@ class DriverLoop:
         run, seconds = self._supervisor.run, self._clock() - self._epoch.started
         latest = {processor: self._registry.latest(processor) for processor in self._fleet.living}
         summary = self._summarize(run.plan, list(reports), seconds)
-        own = (*self._side_inputs.notices, *self._sources.notices, *self._upkeep.notices)
+        jobs = (self._side_inputs, self._sources, self._outputs, self._upkeep)
+        own = (notice for job in jobs for notice in job.notices)
         notices = dict.fromkeys((*self._record.notices, *summary.notices, *own))
         return Progress(
             run=run,

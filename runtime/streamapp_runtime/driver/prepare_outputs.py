@@ -93,6 +93,6 @@ def _is_file_output(stream: PlannedStream) -> bool:
 
 def _folder(plan: Plan, stream: PlannedStream, systems: Systems) -> Place:
     system = plan.app.spec.systems[stream.system]
-    if system.tables is not None:
+    if system.file is None:
         return systems.place(system) / staging_folder(plan.app.name_prefix, stream.name)
     return systems.place(system) / stream.address

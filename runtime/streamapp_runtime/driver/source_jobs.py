@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Self
 
 from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.plan.plan import Plan, StreamRole
-from streamapp_runtime.driver.source_process import Stopped
+from streamapp_runtime.driver.spark_process import Stopped
 from streamapp_runtime.driver.stage_source import SourceStager
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.processor.processor_report import RunNotice

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from streamapp_core.plan.plan import Plan, PlannedStream
 from streamapp_core.schema import TypeKind
 from streamapp_core.spec.spark_settings import SparkSpec
-from streamapp_core.spec.systems import Incremental
+from streamapp_core.spec.spark_system import Incremental
 from streamapp_runtime.driver.source_process import SourceRequest, run_source
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point

@@ -227,7 +227,8 @@ class Connections:
         name = next((n for n, system in systems.items() if system.stages_outputs and self.place(n) == place), None)
         if name is not None:
             return self._open_output(name, systems[name], [], owner)
-        if place.kind in (SystemKind.ICEBERG, SystemKind.POSTGRESQL) or parse_storage_url(place.folder) is not None:
+        named = (SystemKind.ICEBERG, SystemKind.POSTGRESQL, SystemKind.SPARK)
+        if place.kind in named or parse_storage_url(place.folder) is not None:
             raise StreamSystemError(
                 f"{place.folder} has rows that wait to be added to a table, and no system of the app has this path any "
                 "more: put the system back, with its `store`, `catalog` or `secretName`, until the app has started "

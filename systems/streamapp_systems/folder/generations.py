@@ -13,11 +13,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from streamapp_systems.file.output_folder import create_file
+from streamapp_systems.folder.manifests import Manifests
 from streamapp_systems.objects import Place
-from streamapp_systems.protocols import StreamSystemError
 
-_NAME = re.compile(r"generation-(\d{9,})(\.json|-[0-9a-f]{32})")
+_FOLDER = re.compile(r"generation-(\d{9,})-[0-9a-f]{32}")
 
 
 class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,11 +50,6 @@ def stream_folder(root: Place, address: str) -> Place:
     return root / f"{quote(address, safe='')}.staged"
 
 
-def manifest_name(number: int) -> str:
-    """Return the name of the manifest of a generation."""
-    return f"generation-{number:09}.json"
-
-
 def new_folder_name(number: int) -> str:
     """Return a name for the folder of a generation's files that no other attempt has."""
     return f"generation-{number:09}-{uuid.uuid4().hex}"
@@ -68,62 +62,17 @@ def superseded_folders(names: Sequence[str], kept: Sequence[Generation]) -> Iter
     """
     folders = {generation.number: generation.folder for generation in kept}
     for name in names:
-        found = _NAME.fullmatch(name)
-        if found is not None and found[2] != ".json" and folders.get(int(found[1]), name) != name:
+        found = _FOLDER.fullmatch(name)
+        if found is not None and folders.get(int(found[1]), name) != name:
             yield name
 
 
-class Generations:
+class Generations(Manifests[Generation]):
     """The generations of one stream, in a folder of a disk or a store."""
 
     def __init__(self, folder: Place) -> None:
         """Look at nothing yet."""
-        self.folder = folder
-
-    def get(self, number: int) -> Generation | None:
-        """Read a generation; None: it does not exist.
-
-        Raises:
-            StreamSystemError: it can't be read.
-        """
-        path = self.folder / manifest_name(number)
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=Generation)
-        except FileNotFoundError:
-            return None
-        except (OSError, msgspec.MsgspecError) as error:
-            raise StreamSystemError(f"{path} can't be read: {error}. Put back what it was") from error
-
-    def last(self) -> Generation | None:
-        """Return the last generation; None: there is none yet.
-
-        Raises:
-            StreamSystemError: the folder can't be read, or lacks a manifest.
-        """
-        names = (_NAME.fullmatch(name) for name in self.names())
-        number = max((int(found[1]) for found in names if found is not None and found[2] == ".json"), default=0)
-        return self.get(number) if number else None
-
-    def names(self) -> list[str]:
-        """List the names in the folder; none if it is not there.
-
-        Raises:
-            StreamSystemError: it can't be read.
-        """
-        try:
-            return [path.name for path in self.folder.iterdir()]
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise StreamSystemError(f"{self.folder} can't be read: {error}") from error
-
-    def publish(self, generation: Generation) -> bool:
-        """Make a generation exist, whose files are there; return False if another one of its number does.
-
-        Raises:
-            StreamSystemError: the manifest can't be written.
-        """
-        return create_file(self.folder / manifest_name(generation.number), msgspec.json.encode(generation))
+        super().__init__(folder, Generation)
 
     def remove_superseded(self, generation: Generation) -> None:
         """Remove what other attempts at a generation that exists have staged; what can't be removed stays."""

@@ -4,6 +4,7 @@ from streamapp_systems.tables.file_joining import FileJoiner, JoinedFiles
 from streamapp_systems.tables.output_table import (
     FoundTable,
     LiveFile,
+    OpenAppended,
     OpenTables,
     OutputTable,
     TableFile,
@@ -17,6 +18,7 @@ __all__ = [
     "FoundTable",
     "JoinedFiles",
     "LiveFile",
+    "OpenAppended",
     "OpenTables",
     "OutputTable",
     "TableFile",

@@ -89,8 +89,8 @@ class WrittenTable(Protocol):
         ...
 
 
-class TableVersion(FoundTable, Protocol):
-    """A version of a table of files."""
+class AppendedVersion(FoundTable, Protocol):
+    """A version of what files are appended to: of a table of files, or of generations that others write on."""
 
     @property
     def folder(self) -> Place:
@@ -135,6 +135,14 @@ class TableVersion(FoundTable, Protocol):
         """
         ...
 
+    def sync(self) -> None:
+        """Make the newest versions durable, whoever wrote them."""
+        ...
+
+
+class TableVersion(AppendedVersion, Protocol):
+    """A version of a table of files."""
+
     @property
     def stored_columns(self) -> pa.Schema:
         """The columns that files have where they have all of the table."""
@@ -159,12 +167,20 @@ class TableVersion(FoundTable, Protocol):
         """
         ...
 
-    def sync(self) -> None:
-        """Make the newest versions durable, whoever wrote them."""
+
+class AppendedTable(WrittenTable, Protocol):
+    """A table that files are appended to, or generations that others write on."""
+
+    def load(self) -> AppendedVersion | None:
+        """See `WrittenTable.load`: the newest version."""
+        ...
+
+    def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> AppendedVersion:
+        """See `WrittenTable.create`."""
         ...
 
 
-class OutputTable(WrittenTable, Protocol):
+class OutputTable(AppendedTable, Protocol):
     """A table of files."""
 
     def load(self) -> TableVersion | None:
@@ -178,3 +194,5 @@ class OutputTable(WrittenTable, Protocol):
 
 OpenTables = Callable[[str], OutputTable]
 """Opens the tables of a system by their addresses."""
+OpenAppended = Callable[[str], AppendedTable]
+"""Opens what is appended to, as `OpenTables` does."""

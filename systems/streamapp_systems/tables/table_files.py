@@ -15,7 +15,7 @@ from streamapp_systems.file.output_folder import sync_folder
 from streamapp_systems.file.part_writer import PartWriter
 from streamapp_systems.objects import FilesMade, ObjectPath, Place
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
-from streamapp_systems.tables.output_table import TableFile, TableVersion
+from streamapp_systems.tables.output_table import AppendedVersion, TableFile
 
 LARGEST_FILE = 256 << 20
 """Bytes after which rows go to another file."""
@@ -40,7 +40,7 @@ class TableFilesWriter:
     `names` yields names that no file in the folder has, without their ending.
     """
 
-    def __init__(self, table: TableVersion, names: Iterator[str]) -> None:
+    def __init__(self, table: AppendedVersion, names: Iterator[str]) -> None:
         """Write nothing yet."""
         self._table = table
         self._folder = table.folder

@@ -18,7 +18,7 @@ from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.file import FileOutput, remove_parts
 from streamapp_systems.objects import FilesMade, ObjectPath, Place
 from streamapp_systems.protocols import PartOwner, StagedPart, StreamDescriptor, StreamSystemError
-from streamapp_systems.tables.output_table import OpenTables, TableFile, TableVersion
+from streamapp_systems.tables.output_table import AppendedVersion, OpenAppended, TableFile
 from streamapp_systems.tables.table_files import TableFilesWriter, remove_files
 
 _PART = re.compile(r"part-(.+)-(\d+)\.arrow")
@@ -35,7 +35,7 @@ class TableOutput:
     def __init__(
         self,
         root: Place,
-        open_table: OpenTables,
+        open_table: OpenAppended,
         streams: Sequence[StreamDescriptor],
         owner: PartOwner,
         publish_seconds: float,
@@ -119,7 +119,7 @@ class TableOutput:
             self._check_not_lost(stream, address, missing)
         remove_parts(self._root / part.staged for part in parts)
 
-    def _load(self, stream: str, address: str) -> TableVersion:
+    def _load(self, stream: str, address: str) -> AppendedVersion:
         table = self._open_table(address).load()
         if table is None:
             raise StreamSystemError(
@@ -147,7 +147,7 @@ class TableOutput:
             )
 
     def _join(
-        self, stream: str, address: str, table: TableVersion, parts: Sequence[StagedPart]
+        self, stream: str, address: str, table: AppendedVersion, parts: Sequence[StagedPart]
     ) -> tuple[TableFile, ...]:
         """Write the rows of some parts into files for a table.
 
@@ -184,7 +184,7 @@ def _mark(part: StagedPart) -> tuple[str, int]:
     return f"{path.parent.parent}/{found[1]}", int(found[2])
 
 
-def _has(table: TableVersion, part: StagedPart) -> bool:
+def _has(table: AppendedVersion, part: StagedPart) -> bool:
     name, number = _mark(part)
     mark = table.mark(name)
     return mark is not None and number <= mark

@@ -68,8 +68,22 @@ def test_claims_have_a_storage_class_that_is_named(storage_class, refused):
     assert paths == ["spec.processors.state.volumeClaim"] * refused
 
 
-@pytest.mark.parametrize(("memory", "paths"), [("1Gi", ["spec.driver.memory"]), ("2560Mi", []), ("3Gi", [])])
-def test_a_driver_beside_which_spark_reads_a_source_needs_memory_for_it(memory, paths):
+@pytest.mark.parametrize(
+    ("memory", "read", "written", "paths"),
+    [
+        ("1Gi", True, False, ["spec.driver.memory"]),
+        ("2560Mi", True, False, []),
+        ("2Gi", False, True, ["spec.driver.memory"]),
+        ("3Gi", False, True, []),
+        ("3Gi", True, True, ["spec.driver.memory"]),
+        ("4Gi", True, True, []),
+        ("1Gi", False, False, []),
+    ],
+)
+def test_a_driver_beside_which_spark_reads_and_writes_needs_memory_for_it(memory, read, written, paths):
     systems = {**APP["spec"]["systems"], "shop": {"spark": {"format": "jdbc", "path": "/staged"}}}
-    app = parse_document({**APP, "spec": {**APP["spec"], "systems": systems, "driver": {"memory": memory}}}).app
+    streams = {"in": {"system": "shop" if read else "log"}, "out": {"system": "shop" if written else "log"}}
+    operators = [{"name": "sent", "from": "in", "sendTo": "out"}]
+    spec = {**APP["spec"], "systems": systems, "streams": streams, "operators": operators, "driver": {"memory": memory}}
+    app = parse_document({**APP, "spec": spec}).app
     assert [problem.path for problem in find_local_settings(app.spec)] == paths

@@ -8,11 +8,9 @@ SOURCE = {"format": "jdbc", "path": "staged"}
 COLUMNS = "k bigint, v string, at timestamp, d decimal(38,0)"
 
 
-def app(incremental=None, columns=COLUMNS, source=None, written=False, **rows):
+def app(incremental=None, columns=COLUMNS, source=None, **rows):
     spark = {**SOURCE, **({"incremental": incremental} if incremental else {}), **(source or {})}
     streams = {"rows": {"system": "shop", "schema": columns, **rows}, "out": {}}
-    if written:
-        streams = {"rows": {"schema": columns}, "out": {"system": "shop"}}
     return document(
         [{"name": "sent", "from": "rows", "sendTo": "out"}],
         streams=streams,
@@ -55,7 +53,6 @@ def test_what_spark_reads_is_a_stream_with_partitions_of_its_own(accepted_app):
         (app(source={"options": {"Password": "x"}}), "systems.shop.spark.options.Password", "InvalidSpec"),
         (app(source={"path": "s3://bucket/staged"}), "systems.shop.spark.journal", "NotSupported"),
         (app(source={"store": {}}), "systems.shop.spark.store", "NotSupported"),
-        (app(written=True), "streams.out.system", "NotSupported"),
     ],
 )
 def test_what_is_not_read_so_is_refused(refused, path, code):

@@ -261,7 +261,7 @@ def _send_to(reader: _Reader) -> _Reason | None:  # noqa: PLR0911 - a reason eac
     if stream is None or stream.changes is StreamChanges.FINAL:  # that has each key once
         return None
     system = reader.graph.spec.systems.get(stream.system)
-    if system is not None and system.kind.holds_tables and stream.changes is not StreamChanges.LOG:
+    if system is not None and system.kind.appends_rows and stream.changes is not StreamChanges.LOG:
         return _append_to_table(name)
     if system is not None and system.kind.replaces_rows and stream.changes is not StreamChanges.LOG:
         return _replace_in_table(reader, name, stream.key_columns)
