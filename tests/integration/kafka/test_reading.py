@@ -4,11 +4,13 @@ import os
 import random
 import resource
 import time
+from contextlib import closing
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from streamapp_core.spec.kafka_client_settings import ClientKind
 from streamapp_systems.kafka.consumer import BUFFERED_BYTES, MAXIMUM_BYTES
 from streamapp_systems.protocols import StreamSystemError
 from support.kafka import DEADLINE, ssp_of, until_ended, values_of, write
@@ -73,6 +75,36 @@ def test_a_slow_reader_of_much_takes_little_memory(topics):
             rows += sum(len(part.messages) for part in parts)
             assert consumer._by_ssp[ssp_of(stream)].buffered_bytes < 2 * MAXIMUM_BYTES
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 120 << 10
+
+
+def next_run(source):
+    deadline = time.monotonic() + DEADLINE
+    while time.monotonic() < deadline:
+        received = source.receive(100)
+        for _, run in received.runs:
+            return run
+        for _, run in source.wait(0.2).runs:
+            return run
+    pytest.fail("nothing came")
+
+
+def test_a_pause_makes_no_record_come_twice(topics):
+    stream = topics.create()
+    write(topics, stream, [b"%d" % number for number in range(2_000)])
+    at = TopicPartition(stream.address, 0, 0)
+    with (
+        closing(Consumer(topics.cluster.client(ClientKind.CONSUMER))) as client,
+        closing(topics.clients.source(client)) as source,
+    ):
+        source.assign([at])
+        last = -1
+        while last < 500:
+            run = next_run(source)
+            assert run.first_offset == last + 1
+            last = run.last_offset
+        client.pause([at])
+        client.resume([at])
+        assert next_run(source).first_offset == last + 1
 
 
 def test_it_waits_for_what_others_commit_and_gives_it_at_once(topics):
