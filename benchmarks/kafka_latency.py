@@ -5,7 +5,6 @@ The result of a key carries the time of its latest row; a consumer of committed 
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -16,12 +15,13 @@ from tools.kafka.jars import default_cache, kafka_jars
 
 from benchmarks.kafka_live import running
 from benchmarks.kafka_load import make_topics
-from benchmarks.latency import committed, delays, described
+from benchmarks.latency import Load, committed, delays, described
 
 RATE, SECONDS, WARM_SECONDS = 20_000, 20.0, 15.0
 CASES = {"shuffle": "through one partitionBy", "count": "without a shuffle"}
 INTERVALS = ("1ms", "10ms", "20ms", "50ms")
-_LONG = 3_600.0
+_LONG = "3600"
+"""Seconds after which a generator would end by itself."""
 
 
 class _Result(msgspec.Struct):
@@ -47,16 +47,9 @@ def _measure(servers: str, case: str, interval: str, rate: int, seconds: float) 
     make_topics(servers, topic, output)
     consumer = committed(servers, output)
     decode = msgspec.json.Decoder(_Result).decode
-    load = [sys.executable, "-m", "benchmarks.kafka_load", servers, topic, str(rate), str(_LONG)]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        running(case, folder, servers, topic, output, interval),
-        subprocess.Popen(load) as generator,  # noqa: S603
-    ):
-        try:
-            found = delays(consumer, lambda value: decode(value).at, warm=WARM_SECONDS, seconds=seconds)
-        finally:
-            generator.kill()
+    load = Load(module="kafka_load", before=(servers, topic), rate=rate, behind=(_LONG,))
+    with tempfile.TemporaryDirectory() as folder, running(case, folder, servers, topic, output, interval):
+        found = delays(consumer, lambda value: decode(value).at, load, warm=WARM_SECONDS, seconds=seconds)
     consumer.close()
     print(f"{CASES[case]}, commits every {interval}: {described(found)}; load {os.getloadavg()[0]:.1f}", flush=True)
 

@@ -27,7 +27,7 @@ from benchmarks.flink_sql import BACKENDS, classes
 from benchmarks.flink_sql import HERE as FLINK
 from benchmarks.kafka_live import running
 from benchmarks.kafka_load import PARTITIONS, make_topics
-from benchmarks.latency import committed, delays, described
+from benchmarks.latency import Load, committed, delays, described
 
 RATES = (10_000, 20_000)
 SECONDS, WARM_SECONDS = 40.0, 20.0
@@ -94,14 +94,13 @@ class Live:
         make_topics(self.servers, topic, output)
         consumer = committed(self.servers, output)
         decode, time_of = msgspec.json.Decoder(_Result).decode, TIMES[self.query]
-        load = [sys.executable, "-m", "benchmarks.nexmark_load", self.servers, topic, str(rate)]
-        with self._running(topic, output), subprocess.Popen(load) as generator:  # noqa: S603
+        load = Load(module="nexmark_load", before=(self.servers, topic), rate=rate)
+        with self._running(topic, output):
             try:
-                times = delays(consumer, lambda value: time_of(decode(value)), warm=WARM_SECONDS, seconds=seconds)
+                times = delays(consumer, lambda value: time_of(decode(value)), load, warm=WARM_SECONDS, seconds=seconds)
             except TimeoutError as error:
                 return str(error)
             finally:
-                generator.kill()
                 consumer.close()
         return described(times)
 
