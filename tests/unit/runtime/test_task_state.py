@@ -220,7 +220,7 @@ def test_a_store_of_the_future_is_not_taken_for_a_young_one(tmp_path):
 
 
 def test_a_long_changelog_is_restored_in_several_commits_and_progress_is_reported(tmp_path):
-    changelog = Changelog()
+    changelog = Changelog(at_once=2)
     changelog.append((b"a\0%d" % number, bytes(20 << 20)) for number in range(5))
     changelog.append([(b"a\x000", None)])
     told = []
