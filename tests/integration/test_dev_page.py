@@ -1,12 +1,14 @@
 """The page of `streamapp dev` in a real browser."""
 
 import os
+import re
 import shutil
 import subprocess
 
 import pytest
 
 from support.dev_pages import PLAN, SUMMARY, dev_page
+from support.plan_documents import accepted, document
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 MILLISECONDS = 4_000
@@ -50,3 +52,29 @@ def test_a_browser_shows_the_rows_of_a_stream_that_its_address_names(tmp_path):
     found = shown(page, tmp_path, "#in")
     assert "<th>offset</th>" in found
     assert "<td>&lt;b&gt;bold&lt;/b&gt;</td>" in found
+
+
+def test_an_edge_that_passes_nodes_goes_beside_them(tmp_path):
+    page = dev_page()
+    operators = [
+        {"name": "one", "from": "in", "partitionBy": {"key": "k"}},
+        {"name": "named", "from": "in", "map": "k as l, v as w"},
+        {"name": "other", "from": "named", "partitionBy": {"key": "l"}},
+        {"name": "pairs", "from": "one", "join": {"with": "other", "on": {"left": "k", "right": "l"}}},
+        {"name": "o", "from": "pairs", "sendTo": "out"},
+    ]
+    page.show_plan(accepted(document(operators, streams={"in": "k string, v int", "out": {}})))
+    found = shown(page, tmp_path)
+    nodes = [(int(x), int(y)) for x, y in re.findall(r'<g [^>]*transform="translate\((\d+),(\d+)\)"', found)]
+    lines = [tuple(map(float, line)) for line in re.findall(r'd="M([\d.]+),([\d.]+) H([\d.]+) ', found)]
+    assert (len(nodes), len(lines)) == (7, 7)
+    assert any(end > start for start, _, end in lines)
+    (width,), (height,) = (
+        set(map(int, re.findall(rf'<rect [^>]*{side}="(\d+)"', found))) for side in ("width", "height")
+    )
+    assert not [
+        (node, line)
+        for node in nodes
+        for line in lines
+        if line[0] < node[0] + width and node[0] < line[2] and node[1] < line[1] < node[1] + height
+    ]
