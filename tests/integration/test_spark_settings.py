@@ -24,13 +24,23 @@ def f(batch):
         time.sleep(0.05)
     return batch
 """
+SCALES = """
+import pyarrow as pa
+from pyspark import SparkFiles
+
+def f(batch):
+    rows = batch.to_pandas()
+    with open(SparkFiles.get("factor")) as file:
+        rows["delay"] *= int(file.read())
+    return pa.RecordBatch.from_pandas(rows, batch.schema, preserve_index=False)
+"""
 MAIN = "from streamapp_cli.main import main; main()"
 TASKS = {"processor 0": "Partition 0", "processor 1": "Partition 1"}
 
 
-def app(folder, **spark):
+def app(folder, function=WAITS, **spark):
     """Write an app of two processors, with a file for each."""
-    document = apps.with_function(folder, WAITS)
+    document = apps.with_function(folder, function)
     (folder / "flights" / "2.csv").write_text("carrier,delay\nDL,50\n")
     document["spec"] |= {"processors": {"count": 2}, "spark": spark}
     (folder / "app.yaml").write_text(json.dumps(document))
@@ -43,8 +53,9 @@ def streamapp(folder, *options, program=(sys.executable, "-c", MAIN)):
         return subprocess.Popen(command, stdout=log, stderr=log, env=environment)
 
 
-def check_rows(folder):
-    assert sorted(apps.rows(folder / "out")) == [("AA", "20"), ("DL", "50"), ("UA", "3")]
+def check_rows(folder, factor=1):
+    delays = {"AA": 20, "DL": 50, "UA": 3}
+    assert sorted(apps.rows(folder / "out")) == [(name, str(delay * factor)) for name, delay in delays.items()]
 
 
 def jobs(port):
@@ -99,11 +110,18 @@ def test_an_app_runs_on_a_standalone_cluster(tmp_path):
     assert sorted(executors) == ["0", "1"]
 
 
-def test_spark_submit_starts_an_app(tmp_path):
-    app(tmp_path)
-    (tmp_path / "gate").touch()
+def test_spark_submit_starts_an_app_whose_functions_find_its_files(tmp_path):
+    app(tmp_path, SCALES)
+    (tmp_path / "factor").write_text("10")
     script = tmp_path / "streamapp.py"
     script.write_text(MAIN)
-    submit = (str(HOME / "bin" / "spark-submit"), "--master", "local[1]", str(script))
+    submit = (
+        str(HOME / "bin" / "spark-submit"),
+        "--master",
+        "local[1]",
+        "--files",
+        str(tmp_path / "factor"),
+        str(script),
+    )
     assert streamapp(tmp_path, program=submit).wait(timeout=240) == 0, (tmp_path / "said").read_text()
-    check_rows(tmp_path)
+    check_rows(tmp_path, factor=10)

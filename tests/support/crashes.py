@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -68,21 +69,32 @@ def kill_group(process: subprocess.Popen | ForkedRun) -> None:
     process.communicate()
 
 
-def run_with_kills(folder: Path, random: Random, longest: Iterable[float]) -> int:
-    """Start an app, kill it within so many seconds each time, and let it end; tell how often it was killed."""
-    killed = 0
+def run_with_kills(folder: Path, random: Random, longest: Iterable[float], *, zombies: bool = False) -> int:
+    """Start an app, kill it within so many seconds each time, and let it end; tell how often it was killed.
+
+    With `zombies` its driver alone is killed, and the processes of its processors go on until they notice.
+    """
+    host, killed = "processes" if zombies else "in-process", []
     for seconds in longest:
-        process = start(folder, "--host", "in-process")
+        process = start(folder, "--host", host)
         try:
             process.wait(timeout=random.uniform(0.5, seconds))
         except subprocess.TimeoutExpired:
-            kill_group(process)
-            killed += 1
+            killed.append(process)
+            if zombies:
+                process.kill()
+                process.wait(timeout=apps.DEADLINE)
+            else:
+                kill_group(process)
         else:
             end(process)
-    code, output = end(start(folder, "--host", "in-process"))
+    code, output = end(start(folder, "--host", host))
+    for process in killed if zombies else ():
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
     assert code == 0, output
-    return killed
+    return len(killed)
 
 
 def check(folder: Path) -> None:

@@ -67,7 +67,7 @@ class SparkHost:
             settings = standalone_settings(cluster, processors, address, log4j)
         settings = app_properties(app.spec, folder) | settings | {"spark.app.name": app.metadata.name}
         check_submitted(submitted, settings, app.spec.spark, os.environ)
-        self._spark = start_logged(settings, self._log)
+        self._spark = start_logged({**submitted, **settings}, self._log)
         self._server = _serve(channel, address)
         self._machine = None if cluster is None else describe_this_machine(self._log)
         if cluster is not None:
