@@ -96,7 +96,7 @@ lint: .venv/ready ## Check style and the layers
 type: .venv/ready ## Check the types (mypy, strict)
 	@echo "== mypy"
 	@$(RUN) -m mypy
-	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,chromium cluster debian_package images kafka machine native_library object_store older_spark postgresql release scratch site unused)
+	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,chromium cluster debian_package iceberg_catalog images kafka machine native_library object_store older_spark postgresql release scratch site unused)
 	@$(RUN) -m mypy images hatch_build.py
 
 .PHONY: fmt

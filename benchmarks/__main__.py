@@ -19,11 +19,11 @@ USUAL = (
     "record_writing",
     "avro_decoding",
     "protobuf_decoding",
-    "tables",
+    "formats",
     "kafka_reading",
     "kafka_latency",
 )
-LONG = ("kafka_restart", "kafka_steady", "nexmark", "nexmark_latency", "versus_flink")
+LONG = ("tables", "kafka_restart", "kafka_steady", "nexmark", "nexmark_latency", "versus_flink")
 NAMES = (*USUAL, *LONG)
 WITH_OPTIONS = frozenset({"kafka_latency", "nexmark", "nexmark_latency", "scale", "versus_flink"})
 

@@ -30,14 +30,14 @@ def main() -> None:
     draw = random.Random(7)
     for name, schema in KINDS.items():
         columns = schema.replace("decimal(9,2)", "double")  # Protobuf has no decimals
-        rows = [flat_row(draw) if name == "flat" else _priced(nested_row(draw)) for _ in range(_ROWS)]
+        rows = [flat_row(draw) if name == "flat" else priced(nested_row(draw)) for _ in range(_ROWS)]
         rates = [_rates(columns, [json.dumps(row).encode() for row in rows]) for _ in range(_ROUNDS)]
         print(f"{name}: million rows a second of a core")
         for what in rates[0]:
             print(f"  {what:>16}: {median(rate[what] for rate in rates):.2f}")
 
 
-def _priced(row: dict[str, object]) -> dict[str, object]:
+def priced(row: dict[str, object]) -> dict[str, object]:
     lines = row["lines"]
     assert isinstance(lines, list)
     return {**row, "lines": [{**line, "price": float(line["price"])} for line in lines]}

@@ -1,20 +1,23 @@
 """Files and tables as inputs and outputs: copies by one processor, rows per CPU second.
 
 Every input is copied to Parquet, and every output from Parquet. Each copy is a process of its own, and the ways take
-turns. The rows that came out are counted.
+turns. The rows that came out are counted. Of a copy to PostgreSQL, where there is one, the server's own work is not.
 """
 
+import os
 import sys
 import tempfile
 from collections import defaultdict
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
 import duckdb
+from tools.postgresql import PostgresServer, server_programs
 
 from benchmarks.measured import Measured
 from benchmarks.streaming import watched
-from benchmarks.tables_copy import INPUTS, OUTPUTS, PARQUET
+from benchmarks.tables_copy import INPUTS, LOGIN, OUTPUTS, PARQUET, POSTGRESQL
 
 ROWS = 1_000_000
 REPETITIONS = 3
@@ -28,10 +31,16 @@ FROM range({ROWS}) AS numbers(i)
 
 def main() -> None:
     rates: dict[tuple[str, str], list[float]] = defaultdict(list)
-    with tempfile.TemporaryDirectory() as folder:
+    programs = server_programs()
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as servers:
         make_inputs(Path(folder))
+        if programs is not None:
+            server = PostgresServer(programs)
+            servers.callback(server.close)
+            os.environ |= {POSTGRESQL: server.uri, **LOGIN}
+        ways = [way for way in WAYS if way[1] != "postgresql" or programs is not None]
         for _ in range(REPETITIONS):
-            for read, written in WAYS:
+            for read, written in ways:
                 rates[read, written].append(ROWS / _copy(Path(folder), read, written))
     print(f"rows per CPU second of a process, without its start; {ROWS:,} rows, medians of {REPETITIONS}")
     for (read, written), found in rates.items():

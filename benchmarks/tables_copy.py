@@ -4,6 +4,7 @@ One processor in a thread of this process, exactly once, a commit each second; p
 """
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import psycopg
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
+from tools.postgresql import PASSWORD, USER
 
 from benchmarks.measured import Measured, arguments
 from streamapp_runtime.driver.run_app import run_app
@@ -23,6 +26,9 @@ from streamapp_runtime.processor.driver_channel import DriverChannel
 
 COLUMNS = "sensor string, reading bigint, level double, checked boolean, at timestamp, site string"
 PARQUET = "parquet"
+POSTGRESQL = "STREAMAPP_BENCHMARK_POSTGRESQL"
+"""The variable of the environment that has the address of a database."""
+LOGIN = {"STREAMAPP_SECRET_DB_USERNAME": USER, "STREAMAPP_SECRET_DB_PASSWORD": PASSWORD}
 INPUTS = (PARQUET, "csv", "json")
 
 
@@ -47,6 +53,14 @@ def _count_iceberg(folder: Path) -> int:
     return SqlCatalog("default", uri=f"sqlite:///{folder}/catalog.db").load_table("copied.rows").scan().count()
 
 
+def _count_postgresql(folder: Path) -> int:  # noqa: ARG001 - it is in no folder
+    """Count the rows, and drop the table: the next copy makes it anew."""
+    with psycopg.connect(os.environ[POSTGRESQL], user=USER, password=PASSWORD) as connection:
+        found = connection.execute("SELECT count(*) FROM copied").fetchone()
+        connection.execute("DROP TABLE copied")
+    return 0 if found is None else int(found[0])
+
+
 OUTPUTS = {name: _of_files(name) for name in INPUTS} | {
     "delta": Output(
         system={"delta": {"path": ".", "commitEvery": "1s"}},
@@ -57,6 +71,11 @@ OUTPUTS = {name: _of_files(name) for name in INPUTS} | {
         system={"iceberg": {"catalog": {"uri": "sqlite:///catalog.db"}, "path": "warehouse", "commitEvery": "1s"}},
         stream={"name": "copied.rows"},
         count=_count_iceberg,
+    ),
+    "postgresql": Output(
+        system={"postgresql": {"uri": os.environ.get(POSTGRESQL, "postgresql://localhost/none"), "secretName": "db"}},
+        stream={"name": "copied"},
+        count=_count_postgresql,
     ),
 }
 
