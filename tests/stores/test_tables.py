@@ -19,9 +19,11 @@ from streamapp_systems.folder.file_journal import FileJournal
 from streamapp_systems.folder.growing_table import GrowingTable
 from streamapp_systems.objects import check_conditional_writes, object_store
 from streamapp_systems.protocols import StreamSystemError, Unavailable, VersionGone, WholeVersion
+from support import iceberg_outputs
 from support.delta_outputs import create, delta_table_in, found, opened, options_of, table_in
 from support.faulty_server import FaultyServer
 from support.growing_tables import PLAIN, admin, append, grow_and_read, keys, read, ssp, stream
+from support.joined_files import joiner, live, publish_each
 from support.object_stores import bucket_at
 from support.table_outputs import SCHEMA, publish_through_deaths, rows
 from support.waiting import eventually
@@ -282,6 +284,19 @@ def test_a_store_that_is_away_is_waited_for(server, bucket, tmp_path, monkeypatc
     finally:
         server.start()
     assert keys(bucket, journals=tmp_path) == [1]
+
+
+@pytest.mark.parametrize("library", ["delta", "iceberg"])
+def test_small_files_are_joined(bucket, tmp_path, library):
+    table = table_in(bucket) if library == "delta" else iceberg_outputs.table_in(tmp_path, bucket)
+    table.create(("city",))
+    publish_each(table, range(15), ("city",))
+    found, late = joiner(table), joiner(table)
+    joined, again = found.write(), late.write()
+    assert (found.commit(joined), late.commit(again)) == (True, False)
+    assert (len(live(table)), table.found()) == (3, list(range(15)))
+    made = [path for path in bucket.objects(below=True)[0] if "part-joined" in path.key]
+    assert sorted(map(str, made)) == sorted(str(place) for place, _ in live(table))
 
 
 def test_a_version_is_read_whole_without_a_journal_until_it_is_gone(bucket):

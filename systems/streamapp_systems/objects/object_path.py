@@ -210,11 +210,11 @@ class ObjectPath:
         """Write the object if there is none; return whether it has this content now."""
         from obstore.exceptions import AlreadyExistsError
 
-        try:
-            with self.bucket.explained(str(self)):
+        with self.bucket.explained(str(self)):
+            try:
                 self.bucket.objects.put(self.key, content, mode="create")
-        except AlreadyExistsError:
-            return self.read_bytes() == content  # a request that was answered too late was made again
+            except AlreadyExistsError:
+                return self.read_bytes() == content  # a request that was answered too late was made again
         return True
 
     def write_file(self, made: Path) -> None:
