@@ -1,5 +1,6 @@
 """The start of a processor: plan again, fence earlier incarnations, restore the state, assemble the tasks, and run."""
 
+import logging
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -45,8 +46,10 @@ from streamapp_runtime.writing.dead_letter_writer import DeadLetterWriter
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_systems.expansion_algorithms import installed_algorithm
+from streamapp_systems.native.library import native_library
 from streamapp_systems.protocols import OutputPlace, PartOwner, StagedOutput
 
+_LOGGER = logging.getLogger("streamapp.processor")
 _SECOND = 1_000
 
 
@@ -57,6 +60,9 @@ def run_processor(config: ProcessorConfig, channel: DriverChannel, context: Exec
         RuntimeFailure, StreamSystemError: it can't continue.
         DriverLost: the driver is gone or has stopped this incarnation.
     """
+    why_absent = native_library().why_absent
+    if why_absent is not None:
+        _LOGGER.info("%s runs slower without the native library: %s", config.incarnation, why_absent)
     with ExitStack() as handles:
         first = ProcessorReport(incarnation=config.incarnation)
         link = DriverLink(channel, first, context.clock.monotonic, context.threads)
