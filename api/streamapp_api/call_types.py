@@ -112,6 +112,11 @@ class FileSystem(TypedDict):
 
     path: str
     """The folder below which the streams' names are paths; on a laptop relative to the app's file."""
+    commit_every: NotRequired[str | None]
+    """How often committed rows are published, joined into one file of each processor and folder; without it, each
+    commit of the app publishes files."""
+    target_file_size: NotRequired[str | None]
+    """The size with which a file does not wait for `commitEvery`: `512Mi`; default: `128Mi`."""
 
 
 class FunctionSpec(TypedDict):

@@ -9,9 +9,10 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.deployment.memory_quantities import count_bytes
+from streamapp_core.spec.systems import FileSystem, SystemSpec
 from streamapp_core.spec.table_systems import IcebergSystem
-from streamapp_systems.file import FileAdmin, FileConsumer, FileOutput
+from streamapp_systems.file import FileAdmin, FileConsumer, FileOutput, Rolling
 from streamapp_systems.folder import (
     FolderAdmin,
     FolderConsumer,
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     from streamapp_systems.postgresql import PostgresqlDatabase, StagedRows
 
 _SECOND = 1_000
+_FILE_SIZE = 128 << 20
+"""Bytes of a file that is joined of parts, where the spec says nothing."""
 
 
 def _nothing_to_confirm() -> None:
@@ -248,7 +251,7 @@ class LocalSystems:
             return DatabaseOutput(self._postgresql(system), streams, owner)
         if system.file is None:
             raise StreamSystemError(f"system {name} is {system.kind}: it is written by a producer, not as files")
-        return FileOutput(self.folder / system.file.path, streams, owner.writer)
+        return FileOutput(self.folder / system.file.path, streams, owner.writer, _rolling(system.file))
 
     def column_mismatches(self, system: SystemSpec, table: StreamDescriptor) -> list[str]:
         """See `Systems.column_mismatches`."""
@@ -353,6 +356,14 @@ class LocalSystems:
         raise StreamSystemError(
             f"system {name} holds files or tables: they have no transactions, so they are written as outputs"
         )
+
+
+def _rolling(system: FileSystem) -> Rolling | None:
+    """Return when the parts of outputs are joined; None: never."""
+    if system.commit_every is None:
+        return None
+    size = _FILE_SIZE if system.target_file_size is None else count_bytes(system.target_file_size)
+    return Rolling(seconds=system.commit_every / _SECOND, size=size)
 
 
 def local_systems(folder: Path) -> LocalSystems:

@@ -147,6 +147,10 @@ class ProcessFileOutput:
         self._process.step("stage")
         return self._output.stage()
 
+    def full(self, parts: Sequence[StagedPart]) -> Sequence[StagedPart]:
+        """See `StagedOutput.full`."""
+        return self._output.full(parts)
+
     def publish(self, parts: Iterable[StagedPart]) -> None:
         """See `StagedOutput.publish`."""
         self._process.step("publish")

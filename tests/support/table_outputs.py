@@ -1,7 +1,7 @@
 """Outputs that are tables, in a folder or in a store of objects: what is staged is added once."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from streamapp_core.schema import parse_schema
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.objects import Place
-from streamapp_systems.protocols import PartOwner, StagedPart, StreamDescriptor
+from streamapp_systems.protocols import PartOwner, StagedOutput, StagedPart, StreamDescriptor
 from streamapp_systems.tables import OpenAppended, TableOutput, table_output
 
 SCHEMA = parse_schema("n bigint, city string")
@@ -59,52 +59,80 @@ def rows(*numbers: int) -> pa.Table:
     return pa.table({"n": numbers, "city": [f"c/{n % 3} %" for n in numbers]}, arrow_schema(SCHEMA))
 
 
+class Life:
+    """The life of a process: it dies before or after one of its steps, and then does nothing more."""
+
+    def __init__(self):
+        self.left, self.dead = 0, False
+
+    def begin(self, steps: int) -> None:
+        """Live for so many steps; 0: for ever."""
+        self.left, self.dead = steps, False
+
+    def step(self, call):
+        """Return a function that dies before or after its call, if that is the step."""
+
+        def stepped(*args, **kwargs):
+            self._pass()
+            result = call(*args, **kwargs)
+            self._pass()
+            return result
+
+        return stepped
+
+    def _pass(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self.dead = True
+        if self.dead:
+            raise Death
+
+
 def publish_through_deaths(table: WrittenTable, data: st.DataObject) -> None:
     """Stage and publish in several incarnations: each may die at a step of the table's commit, or come back later.
 
     Rows are in the table once, at the end.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        left, expected, next_row = [], [], 0
-        table.create()
-        countdown = [0]
+    table.create()
+    version = type(table.open(table.address).load())
+    steps = [(version, "append"), (table_output, "remove_parts"), (table_output.TableOutput, "_join")]
+    expected = write_through_deaths(table.opened, steps, STEPS, data)
+    assert table.found() == expected
 
-        def step(call):
-            def stepped(*args, **kwargs):
-                for _ in range(2):  # before and after
-                    countdown[0] -= 1
-                    if countdown[0] == 0:
-                        raise Death
-                    if _ == 0:
-                        result = call(*args, **kwargs)
-                return result
 
-            return stepped
+def write_through_deaths(
+    opened: Callable[[int], StagedOutput], steps: Sequence[tuple[object, str]], most: int, data: st.DataObject
+) -> list[int]:
+    """Stage and publish in several incarnations, and return the numbers of the rows that were staged.
 
-        version = type(table.open(table.address).load())
-        patch.setattr(version, "append", step(version.append))
-        patch.setattr(table_output, "remove_parts", step(table_output.remove_parts))
-        patch.setattr(table_output.TableOutput, "_join", step(table_output.TableOutput._join))
-        zombies: list[tuple[TableOutput, list[StagedPart]]] = []
+    Each may die at one of its first `most` steps, which are functions by where they are and their names, or come back.
+    """
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as handles:
+        left, expected, next_row, life = [], [], 0, Life()
+        for place, name in steps:
+            patch.setattr(place, name, life.step(getattr(place, name)))
+        zombies: list[tuple[StagedOutput, list[StagedPart]]] = []
         for number in range(data.draw(st.integers(1, 4))):
-            output = table.opened(number)
-            countdown[0] = data.draw(st.integers(0, STEPS))
+            output = opened(number)
+            handles.callback(output.close)
+            handles.callback(life.begin, 0)
+            life.begin(data.draw(st.integers(0, most)))
             with suppress(Death):
                 output.publish(left)
                 left = []
                 for _ in range(data.draw(st.integers(1, 3))):
                     output.write("out", rows(next_row))
-                    expected.append(next_row)
                     next_row += 1
                     left += output.stage()
-                    if data.draw(st.booleans()):
-                        output.publish(left)
-                        left = []
+                    expected.append(next_row - 1)
+                    due = left if data.draw(st.booleans()) else output.full(left)
+                    output.publish(due)
+                    left = [part for part in left if part not in due]
             zombies.append((output, list(left)))
             if data.draw(st.booleans()):
-                countdown[0] = 0
+                life.begin(0)
                 zombie, parts = data.draw(st.sampled_from(zombies))
                 zombie.publish(parts)
-        countdown[0] = 0
-        table.opened(9).publish(left)
-        assert table.found() == expected
+        life.begin(0)
+        opened(9).publish(left)
+        return expected

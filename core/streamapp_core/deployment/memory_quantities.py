@@ -12,7 +12,16 @@ def mebibytes(memory: str) -> int:
     Raises:
         ValueError: it is none.
     """
+    return count_bytes(memory) // 2**20
+
+
+def count_bytes(memory: str) -> int:
+    """Return the whole bytes of an amount of memory, a quantity of Kubernetes.
+
+    Raises:
+        ValueError: it is none.
+    """
     found = _QUANTITY.fullmatch(memory)
     if found is None:
         raise ValueError(f"{memory} is not an amount of memory")
-    return int(float(found[1]) * _UNITS[found[2] or ""] / 2**20)
+    return int(float(found[1]) * _UNITS[found[2] or ""])

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from streamapp_core.spec.base import Name, SpecModel, Text
+from streamapp_core.spec.base import Duration, Name, SpecModel, Text
 from streamapp_core.spec.kafka_client_settings import check_setting
 from streamapp_core.spec.spark_system import SparkSystem
 from streamapp_core.spec.table_systems import DeltaSystem, IcebergSystem, JournalFolder, ObjectStore
@@ -110,6 +110,26 @@ class FileSystem(SpecModel):
             description="The folder below which the streams' names are paths; on a laptop relative to the app's file."
         ),
     ]
+    commit_every: Annotated[
+        Duration | None,
+        Field(
+            description="How often committed rows are published, joined into one file of each processor and folder; "
+            "without it, each commit of the app publishes files."
+        ),
+    ] = None
+    target_file_size: Annotated[
+        Annotated[str, Field(pattern=r"^[1-9][0-9]*(k|Ki|M|Mi|G|Gi)$", max_length=16)] | None,
+        Field(description="The size with which a file does not wait for `commitEvery`: `512Mi`; default: `128Mi`."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _size_of_joined_files(self) -> Self:
+        if self.target_file_size is not None and self.commit_every is None:
+            raise ValueError(
+                "targetFileSize: each commit of the app publishes files, whatever their size; set `commitEvery`, too, "
+                "to join those of several"
+            )
+        return self
 
 
 class FolderSystem(SpecModel):

@@ -18,6 +18,7 @@ _MATCH = "string should match pattern '"
 PATTERN_WORDS = {
     r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$": "a function of a module, `module:callable`,",
     QUANTITY: "an amount such as `512Mi` or `2Gi`",
+    r"^[1-9][0-9]*(k|Ki|M|Mi|G|Gi)$": "a size of files such as `128Mi` or `1Gi`",
     r"^[a-zA-Z0-9]([-._a-zA-Z0-9]*[a-zA-Z0-9])?$": "a name of letters, digits, `-`, `_` and `.`, no sign at its ends,",
     r"^[A-Z0-9-]{1,32}$": "a mechanism in capital letters, such as `SCRAM-SHA-512`,",
     r"^https?://[^\s?#@]+$": "an address such as `https://registry:8081`, without user and query,",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.systems import SystemKind
-from streamapp_systems.file import claim_output, published_parts, remove_parts, staged_parts
+from streamapp_systems.file import claim_output, joined_drafts, published_parts, remove_parts, staged_parts
 from streamapp_systems.objects import Place
 from streamapp_systems.registry import Systems
 from streamapp_systems.tables import staging_folder
@@ -31,7 +31,8 @@ def prepare_outputs(plan: Plan, systems: Systems, check: Check) -> None:
     """Create the output folders of a new run, and empty them of earlier results; safe to repeat after a death in it.
 
     Staged parts go first. A zombie that has committed but not published is not fenced: what it publishes until its
-    staged part is removed is listed with the published ones, and then it has nothing to publish any more.
+    staged part is removed is listed with the published ones, and then it has nothing to publish any more. What it began
+    to join before that goes in between: its drafts that are not listed then are published, or lack parts.
 
     Raises:
         Superseded: a later driver has taken over.
@@ -40,6 +41,7 @@ def prepare_outputs(plan: Plan, systems: Systems, check: Check) -> None:
     outputs, owner = _output_folders(plan, systems), plan.app.metadata.name
     _claim(outputs, owner)
     _remove([part for output in outputs for part in staged_parts(output)], check)
+    _remove([draft for output in outputs for draft in joined_drafts(output)], check)
     _remove([part for output in outputs for part in published_parts(output, owner)], check)
     _remove_staged_rows(plan, systems, check)
 

@@ -119,10 +119,13 @@ class Committer:
 
     def _publish(self, system: str, parts: tuple[StagedPart, ...], *, last: bool) -> None:
         """Publish parts, or keep them until that is due: the next checkpoints list them, too."""
-        self._unpublished[system] = parts
-        if last or self._is_due(system):
-            self._files[system].publish(parts)
-            self._unpublished[system] = ()
+        all_due = last or self._is_due(system)
+        due = parts if all_due else self._files[system].full(parts)
+        if due:
+            self._files[system].publish(due)
+        published = frozenset(due)
+        self._unpublished[system] = tuple(part for part in parts if part not in published)
+        if all_due:
             self._published[system] = self._clock()
 
     def _is_due(self, system: str) -> bool:

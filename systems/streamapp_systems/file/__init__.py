@@ -2,7 +2,7 @@
 
 from streamapp_systems.file.admin import FileAdmin
 from streamapp_systems.file.consumer import FileConsumer
-from streamapp_systems.file.file_output import FileOutput
+from streamapp_systems.file.file_output import FileOutput, Rolling
 from streamapp_systems.file.file_versions import (
     FileStat,
     FileVersion,
@@ -11,7 +11,13 @@ from streamapp_systems.file.file_versions import (
     take_file_versions,
 )
 from streamapp_systems.file.missing_files import explain_missing_files
-from streamapp_systems.file.output_folder import claim_output, published_parts, remove_parts, staged_parts
+from streamapp_systems.file.output_folder import (
+    claim_output,
+    joined_drafts,
+    published_parts,
+    remove_parts,
+    staged_parts,
+)
 from streamapp_systems.file.partition_files import partition_files
 
 __all__ = [
@@ -20,8 +26,10 @@ __all__ = [
     "FileOutput",
     "FileStat",
     "FileVersion",
+    "Rolling",
     "claim_output",
     "explain_missing_files",
+    "joined_drafts",
     "partition_files",
     "published_parts",
     "remove_parts",

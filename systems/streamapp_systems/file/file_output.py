@@ -1,17 +1,19 @@
 """Outputs as folders of part files: staged, then published by a rename, so that a reader sees whole ones only.
 
 The part files that a commit made are in its checkpoint; publishing follows the commit and may be repeated after a
-crash at any point, so each appears exactly once.
+crash at any point, so each appears exactly once. Where outputs are rolled, those of several commits become one file.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
 
 from streamapp_systems.file.column_folders import split_by_folders
+from streamapp_systems.file.joined_parts import joined_parts, publish_joined, waits_in_folder
 from streamapp_systems.file.output_folder import STAGING, part_name, sync_folder
 from streamapp_systems.file.part_writer import PartWriter
 from streamapp_systems.file.partition_files import part_ending
@@ -19,6 +21,16 @@ from streamapp_systems.protocols import StagedPart, StreamDescriptor, StreamSyst
 
 MAXIMUM_OPEN_PARTS = 64
 """Part files that are written side by side; where rows go to more folders, the oldest part ends for another."""
+MOST_WAITING = 1_000
+"""Parts of a writer that wait for others: each checkpoint lists them, and records of Kafka have a megabyte."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rolling:
+    """When the parts of several commits become one file: after so many seconds, or with about so many bytes."""
+
+    seconds: float
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +47,17 @@ class FileOutput:
     Folders are the streams' addresses; see `claim_output`. Used by one thread.
     """
 
-    def __init__(self, root: Path, streams: Sequence[StreamDescriptor], writer: str) -> None:
-        self.publish_seconds = 0.0
+    def __init__(
+        self, root: Path, streams: Sequence[StreamDescriptor], writer: str, rolling: Rolling | None = None
+    ) -> None:
+        """Write parts that are published one by one, or are joined if there is a `rolling`."""
+        self.publish_seconds = 0.0 if rolling is None else rolling.seconds
+        self._rolling = rolling
         self._root = root
         self._streams = {stream.name: stream for stream in streams}
+        self._waiting: dict[tuple[str, str], pa.Schema] = {}
+        """The columns of parts that wait to be joined, by stream and folder."""
+        self._sizes: dict[str, int] = {}
         self._writer = writer
         self._sequence = count()
         self._open: dict[_Place, tuple[StagedPart, PartWriter]] = {}
@@ -79,12 +98,37 @@ class FileOutput:
         staged, self._finished = tuple(self._finished), []
         return staged
 
+    def full(self, parts: Sequence[StagedPart]) -> Sequence[StagedPart]:
+        """See `StagedOutput.full`."""
+        if self._rolling is None or len(parts) > MOST_WAITING:
+            return parts
+        sizes: Counter[tuple[str, str]] = Counter()
+        for part in parts:
+            sizes[part.stream, part.final] += self._sizes[part.staged]
+        return [part for part in parts if sizes[part.stream, part.final] >= self._rolling.size]
+
     def publish(self, parts: Iterable[StagedPart]) -> None:
-        """Rename staged part files to their final names; those that were published earlier are left alone.
+        """Rename staged parts to their final names, or join them; what was published earlier is left alone.
+
+        Of a writer and a folder, the parts that wait to be joined are all given at once.
 
         Raises:
             StreamSystemError: one is neither staged nor published.
         """
+        all_parts = list(parts)
+        waiting = [part for part in all_parts if waits_in_folder(part)]
+        single = [part for part in all_parts if not waits_in_folder(part)]
+        for joined in joined_parts(waiting):
+            if len(joined.staged) == 1:
+                single.append(StagedPart(stream=joined.stream, staged=joined.staged[0], final=joined.final))
+            else:
+                publish_joined(self._root, joined)
+        self._rename(single)
+        for part in waiting:
+            self._waiting.pop((part.stream, part.final), None)
+            self._sizes.pop(part.staged, None)
+
+    def _rename(self, parts: Iterable[StagedPart]) -> None:
         folders: set[Path] = set()
         for part in parts:
             staged, final = self._root / part.staged, self._root / part.final
@@ -121,17 +165,20 @@ class FileOutput:
                 self._finish(next(iter(self._open)))
             self._open[place] = self._create(place, schema)
         part = self._open[place][1]
-        if part.schema != schema:
-            raise StreamSystemError(
-                f"output {place.stream}: rows have columns {_names(schema)} after {_names(part.schema)}"
-            )
+        _check_same(place.stream, schema, part.schema)
         return part
 
     def _create(self, place: _Place, schema: pa.Schema) -> tuple[StagedPart, PartWriter]:
         descriptor = self._stream(place.stream)
         name, address = part_name(self._writer, next(self._sequence), part_ending(descriptor)), descriptor.address
-        final = f"{address}/{place.folder}/{name}" if place.folder else f"{address}/{name}"
+        folder = f"{address}/{place.folder}/" if place.folder else f"{address}/"
+        final = f"{folder}{name}" if self._rolling is None else folder
         names = StagedPart(stream=place.stream, staged=f"{address}/{STAGING}/{name}", final=final)
+        if self._rolling is not None:
+            if (place.stream, final) in self._waiting:
+                _check_same(place.stream, schema, self._waiting[place.stream, final])
+                descriptor = replace(descriptor, csv=descriptor.csv.model_copy(update={"header": False}))
+            self._waiting[place.stream, final] = schema
         path = self._root / names.staged
         path.parent.mkdir(parents=True, exist_ok=True)
         return names, PartWriter(path, schema, descriptor)
@@ -141,11 +188,18 @@ class FileOutput:
         part.finish()
         del self._open[place]
         self._finished.append(names)
+        if self._rolling is not None:
+            self._sizes[names.staged] = (self._root / names.staged).stat().st_size
 
     def _stream(self, name: str) -> StreamDescriptor:
         if name not in self._streams:
             raise StreamSystemError(f"stream {name} is none of this output's: {', '.join(sorted(self._streams))}")
         return self._streams[name]
+
+
+def _check_same(stream: str, schema: pa.Schema, before: pa.Schema) -> None:
+    if before != schema:
+        raise StreamSystemError(f"output {stream}: rows have columns {_names(schema)} after {_names(before)}")
 
 
 def _names(schema: pa.Schema) -> str:

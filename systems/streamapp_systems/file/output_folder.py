@@ -16,6 +16,7 @@ from streamapp_systems.protocols import StreamSystemError
 MARKER = "_streamapp.json"
 STAGING = ".staging"
 _PART = re.compile(r"part-.+-\d+\.[a-z]+")
+_DRAFT = "part-joined-"
 
 
 def part_name(writer: str, sequence: int, ending: str) -> str:
@@ -52,6 +53,16 @@ def staged_parts(folder: Place) -> list[Place]:
     """List the part files in a folder that have not been published."""
     staging = folder / STAGING
     return _parts(staging) if staging.is_dir() else []
+
+
+def draft_name(ending: str) -> str:
+    """Return a name, which no file has, for what is being joined of staged parts, beside these."""
+    return f"{_DRAFT}{uuid.uuid4().hex}-0{ending}"
+
+
+def joined_drafts(folder: Place) -> list[Place]:
+    """List what is being joined in a folder: some of what `staged_parts` lists."""
+    return [part for part in staged_parts(folder) if part.name.startswith(_DRAFT)]
 
 
 def remove_parts(parts: Iterable[Place]) -> None:

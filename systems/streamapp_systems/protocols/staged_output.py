@@ -1,6 +1,6 @@
 """Writing to files: part files that are staged first and visible only when published."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,7 +26,8 @@ class PartOwner:
 class StagedPart:
     """A finished part file that waits for its publication: paths relative to the system's folder.
 
-    `final` is the path it gets, or that of the table it is added to.
+    `final` is the path it gets, that of the table it is added to, or that of the folder, with / at its end, in which it
+    becomes a part of a file.
     """
 
     stream: str
@@ -57,6 +58,10 @@ class StagedOutput(Protocol):
 
     def stage(self) -> tuple[StagedPart, ...]:
         """Finish the open part files, durably, under names no reader takes for results."""
+        ...
+
+    def full(self, parts: Sequence[StagedPart]) -> Sequence[StagedPart]:
+        """Return those of the parts staged here and not yet published that need not wait for others any more."""
         ...
 
     def publish(self, parts: Iterable[StagedPart]) -> None:

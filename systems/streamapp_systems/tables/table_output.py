@@ -81,6 +81,10 @@ class TableOutput:
             self._made.deliver(part.staged)
         return tuple(replace(part, final=self._addresses[part.stream]) for part in staged)
 
+    def full(self, parts: Sequence[StagedPart]) -> Sequence[StagedPart]:  # noqa: ARG002
+        """See `StagedOutput.full`: all wait for the next version of their tables."""
+        return ()
+
     def publish(self, parts: Iterable[StagedPart]) -> None:
         """Add parts to their tables, those that are not there yet, in one version of each; then remove them.
 

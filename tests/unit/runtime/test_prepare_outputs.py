@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 from contextlib import suppress
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_runtime.driver.plan_run import plan_new_run
 from streamapp_runtime.driver.prepare_outputs import prepare_outputs, remove_uncommitted_parts
 from streamapp_runtime.errors import Superseded
-from streamapp_systems.file import FileOutput
+from streamapp_systems.file import FileOutput, Rolling
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 from streamapp_systems.registry import local_systems
 from support import apps
@@ -20,6 +21,8 @@ from support import apps
 OUT = StreamDescriptor(name="out", system="files", address="out/out", format=StreamFormat.CSV)
 STEPS = {"os.remove", "os.listdir", "os.scandir"}
 MOST_STEPS = 20
+JOINING = {"open", "os.rename", "os.remove", "os.mkdir"}
+MOST_JOINING = 12
 
 
 class Death(BaseException):
@@ -149,3 +152,57 @@ def test_one_that_is_paused_after_its_check_leaves_the_parts_of_its_successor(tm
     left = parts(tmp_path / "out" / "out")
     assert {"part-2-1-0.csv", "part-2-1-1.csv"} <= set(left)
     assert (remove is prepare_outputs) == (not any("part-1-" in name for name in left))
+
+
+class PausedZombie(threading.Thread):
+    """A worker of an earlier run that publishes two parts as one file, and stands still at one of its steps."""
+
+    def __init__(self, folder, step):
+        super().__init__()
+        self._output = FileOutput(folder, [OUT], "1-1", Rolling(seconds=60.0, size=1 << 30))
+        self._parts = []
+        for _ in range(2):
+            self._output.write("out", pa.table({"k": ["a"]}))
+            self._parts += self._output.stage()
+        self._left = step
+        self.paused, self.go_on = threading.Event(), threading.Event()
+
+    def run(self):
+        with suppress(StreamSystemError):
+            self._output.publish(self._parts)
+        self.paused.set()
+
+    def pass_step(self):
+        self._left -= 1
+        if self._left == 0:
+            self.paused.set()
+            assert self.go_on.wait(60)
+
+    def run_to_its_step(self):
+        self.start()
+        assert self.paused.wait(60)
+
+
+def _pass_step_of_zombie(event, _):
+    zombie = threading.current_thread()
+    if isinstance(zombie, PausedZombie) and event in JOINING:
+        zombie.pass_step()
+
+
+sys.addaudithook(_pass_step_of_zombie)
+
+
+@pytest.mark.parametrize("step", range(1, MOST_STEPS))
+def test_whatever_a_zombie_joins_while_a_folder_is_emptied_goes(tmp_path, plan, step):
+    for paused_at in range(1, MOST_JOINING):
+        folder = tmp_path / str(paused_at)
+        prepare_outputs(plan, local_systems(folder), lambda: None)
+        worker = PausedZombie(folder, paused_at)
+        steps.at(step, worker.run_to_its_step)
+        prepare_outputs(plan, local_systems(folder), lambda: None)
+        steps.act = None
+        if not worker.ident:
+            worker.run_to_its_step()
+        worker.go_on.set()
+        worker.join()
+        assert parts(folder) == [], paused_at

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pydantic import ValidationError
 
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import FileSystem, KafkaSystem, LogSystem, SystemSpec
 from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import PartOwner, StreamDescriptor, StreamSystemError, TransactionOwner
+from streamapp_systems.protocols import PartOwner, StagedPart, StreamDescriptor, StreamSystemError, TransactionOwner
 from streamapp_systems.registry import local_systems
 
 OWNER = TransactionOwner(id="run-0", epoch=1)
@@ -44,6 +46,20 @@ def test_files_are_written_as_outputs(tmp_path: Path) -> None:
         local_systems(tmp_path).open_producer("x", FILES, [STREAM], OWNER)
     with pytest.raises(StreamSystemError, match="system x is log"):
         local_systems(tmp_path).open_output("x", LOG, [STREAM], PARTS)
+
+
+def test_files_are_rolled_by_the_time_and_size_of_their_system(tmp_path: Path) -> None:
+    system = SystemSpec(file=FileSystem(path="data", commitEvery="5m", targetFileSize="1Ki"))
+    output = local_systems(tmp_path).open_output("x", system, [STREAM], PARTS)
+    assert output.publish_seconds == 300.0
+    parts: list[StagedPart] = []
+    for length, full in ((900, False), (200, True)):
+        output.write("s", pa.table({"k": ["x" * length]}))
+        parts += output.stage()
+        assert bool(output.full(parts)) == full
+    output.close()
+    with pytest.raises(ValidationError, match="set `commitEvery`, too"):
+        FileSystem(path="data", targetFileSize="1Ki")
 
 
 def test_kafka_is_opened_with_the_settings_of_its_system(tmp_path: Path) -> None:
