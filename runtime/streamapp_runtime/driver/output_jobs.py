@@ -6,13 +6,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Self
 
 from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_core.spec.spark_settings import SparkSpec
 from streamapp_core.spec.spark_system import SparkSystem
 from streamapp_runtime.app_streams import output_descriptor
+from streamapp_runtime.driver.background_work import BackgroundWork
 from streamapp_runtime.driver.spark_process import SparkProgram, Stopped
 from streamapp_runtime.driver.write_process import (
     PROGRAM,
@@ -30,11 +30,7 @@ from streamapp_systems.objects import ObjectPath
 from streamapp_systems.outgoing import OutgoingGeneration, OutgoingGenerations, outgoing_addresses, outgoing_folder
 from streamapp_systems.protocols import StreamSystemError, Unavailable
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
 _RETRY_SECONDS = 30.0
-_CLOSE_SECONDS = 10.0
 _LOOK_SECONDS = 0.5
 _SECOND = 1_000
 
@@ -49,7 +45,7 @@ class _Output:
     generations: OutgoingGenerations
 
 
-class OutputJobs:
+class OutputJobs(BackgroundWork):
     """Writes the outputs of an app that only Spark writes: `with OutputJobs(...) as jobs:`.
 
     What was never written must be; later, a job that fails is tried again, and the rows stay staged.
@@ -57,25 +53,14 @@ class OutputJobs:
 
     def __init__(self, plan: Plan, context: ExecutionContext) -> None:
         """Start nothing yet."""
+        super().__init__("outputs", context.threads)
         self._plan, self._context = plan, context
         self._systems = {name: system for name, system in plan.app.spec.systems.items() if system.spark is not None}
         self._spark = plan.app.spec.spark or SparkSpec()
-        self._clock, self._threads = context.clock.monotonic, context.threads
-        self._ending = self._threads.event()
+        self._clock = context.clock.monotonic
         self._finishing = False
         self._written: set[str] = set()
-        self._working: Future[None] | None = None
         self._failures: Mapping[str, str] = {}
-
-    def __enter__(self) -> Self:
-        if self._systems:
-            self._working = self._threads.start("outputs", self._work)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ending.set()
-        if self._working is not None:
-            self._threads.wait([self._working], _CLOSE_SECONDS)
 
     def finish(self) -> None:
         """Write what is committed at once, and then end: no processor is alive that adds to it."""
@@ -85,10 +70,6 @@ class OutputJobs:
     def finished(self) -> bool:
         """Whether all is written, after `finish`, or something can't be."""
         return self._working is None or self._working.done()
-
-    def wait(self, seconds: float) -> None:
-        """Wait until all is written, no longer than that."""
-        self._threads.wait([] if self._working is None else [self._working], seconds, first=True)
 
     @property
     def notices(self) -> tuple[RunNotice, ...]:
@@ -101,14 +82,8 @@ class OutputJobs:
             for address, why in sorted(self._failures.items())
         )
 
-    def check(self) -> None:
-        """Check that the outputs can be written.
-
-        Raises:
-            StreamSystemError: one can't be, and has never been.
-        """
-        if self._working is not None and self._working.done():
-            self._working.result()
+    def _has_work(self) -> bool:
+        return bool(self._systems)
 
     def _work(self) -> None:
         with SparkProgram(PROGRAM, self._context.systems.folder) as program:

@@ -1,9 +1,10 @@
 """The jobs of Spark that read sources, one after the other, in a thread of the driver."""
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.plan.plan import Plan, StreamRole
+from streamapp_runtime.driver.background_work import BackgroundWork
 from streamapp_runtime.driver.spark_process import Stopped
 from streamapp_runtime.driver.stage_source import SourceStager
 from streamapp_runtime.execution_context import ExecutionContext
@@ -12,13 +13,11 @@ from streamapp_systems.protocols import StreamSystemError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from concurrent.futures import Future
 
 _RETRY_SECONDS = 30.0
-_CLOSE_SECONDS = 10.0
 
 
-class SourceJobs:
+class SourceJobs(BackgroundWork):
     """Reads the sources of an app as often as its spec says: `with SourceJobs(...) as jobs:`.
 
     A source that has never been read must be readable; later, a job that fails is tried again, and nothing is lost.
@@ -26,35 +25,20 @@ class SourceJobs:
 
     def __init__(self, plan: Plan, context: ExecutionContext) -> None:
         """Start nothing yet."""
+        super().__init__("sources", context.threads)
         systems = plan.app.spec.systems
         roles = (StreamRole.SIDE_INPUT, StreamRole.INPUT)
         read = [s for role in roles for s in plan.streams.values() if s.role is role]
         self._sources = [s for s in read if systems[s.system].spark is not None]
         self._unread = {s.name for s in self._sources if s.role is StreamRole.SIDE_INPUT}
         self._plan, self._context = plan, context
-        self._clock, self._threads = context.clock.monotonic, context.threads
-        self._ending = self._threads.event()
-        self._working: Future[None] | None = None
+        self._clock = context.clock.monotonic
         self._failures: Mapping[str, str] = {}
-
-    def __enter__(self) -> Self:
-        if self._sources:
-            self._working = self._threads.start("sources", self._work)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ending.set()
-        if self._working is not None:
-            self._threads.wait([self._working], _CLOSE_SECONDS)
 
     @property
     def ready(self) -> bool:
         """Whether every source that is a side input has been read once: tables begin with its rows."""
         return not self._unread
-
-    def wait(self, seconds: float) -> None:
-        """Wait while sources are read, no longer than that."""
-        self._threads.wait([] if self._working is None else [self._working], seconds, first=True)
 
     @property
     def notices(self) -> tuple[RunNotice, ...]:
@@ -64,14 +48,8 @@ class SourceJobs:
             for name, why in sorted(self._failures.items())
         )
 
-    def check(self) -> None:
-        """Check that the sources can be read.
-
-        Raises:
-            StreamSystemError: one can't be, and has never been.
-        """
-        if self._working is not None and self._working.done():
-            self._working.result()
+    def _has_work(self) -> bool:
+        return bool(self._sources)
 
     def _work(self) -> None:
         due = {SourceStager(self._plan, stream, self._context): 0.0 for stream in self._sources}

@@ -1,12 +1,13 @@
 """The upkeep of the tables that an app writes, in a thread of the driver: their small files are joined."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_runtime.app_streams import output_descriptor
+from streamapp_runtime.driver.background_work import BackgroundWork
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.processor.processor_report import RunNotice
@@ -14,11 +15,8 @@ from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from concurrent.futures import Future
 
     from streamapp_systems.tables import FileJoiner
-
-_CLOSE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class _KeptTable:
     """How long after one look the next one follows."""
 
 
-class TableUpkeep:
+class TableUpkeep(BackgroundWork):
     """Joins small files of tables as often as the spec says: `with TableUpkeep(...) as upkeep:`.
 
     Nothing depends on it: what fails is tried again at the next time. A driver that dies in between leaves files that
@@ -39,6 +37,7 @@ class TableUpkeep:
 
     def __init__(self, plan: Plan, context: ExecutionContext) -> None:
         """Start nothing yet."""
+        super().__init__("upkeep", context.threads)
         self._kept = []
         for stream in plan.streams.values():
             system = plan.app.spec.systems[stream.system]
@@ -46,20 +45,8 @@ class TableUpkeep:
             if stream.role is StreamRole.OUTPUT and every is not None:
                 self._kept.append(_KeptTable(stream.name, system, output_descriptor(stream), every / 1_000))
         self._systems = context.systems
-        self._clock, self._threads = context.clock.monotonic, context.threads
-        self._ending = self._threads.event()
-        self._working: Future[None] | None = None
+        self._clock = context.clock.monotonic
         self._failures: Mapping[str, str] = {}
-
-    def __enter__(self) -> Self:
-        if self._kept:
-            self._working = self._threads.start("upkeep", self._work)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ending.set()
-        if self._working is not None:
-            self._threads.wait([self._working], _CLOSE_SECONDS)
 
     @property
     def notices(self) -> tuple[RunNotice, ...]:
@@ -71,6 +58,9 @@ class TableUpkeep:
             )
             for name, why in sorted(self._failures.items())
         )
+
+    def _has_work(self) -> bool:
+        return bool(self._kept)
 
     def _work(self) -> None:
         due = dict.fromkeys(self._kept, self._clock())
