@@ -103,8 +103,9 @@ MUTATIONS = (
         changes=(
             Change(
                 file=f"{_RUNTIME}/processor/committer.py",
-                old="                self._producer.send_all(changelog, records)\n",
-                new="                str(records)\n",
+                old="                self._producer.send_all(changelog, SentRecords(timestamps=None, keys=keys, "
+                "values=values))\n",
+                new="                str((keys, values))\n",
             ),
         ),
     ),
@@ -265,8 +266,8 @@ MUTATIONS = (
         changes=(
             Change(
                 file=f"{_RUNTIME}/state/changelog_restore.py",
-                old='            meta.put(CHECKPOINT, value or b"")\n',
-                new="            pass\n",
+                old='        environment.store(META).put(CHECKPOINT, values[newest].as_py() or b"")\n',
+                new="        str(newest)\n",
             ),
         ),
     ),

@@ -76,9 +76,10 @@ class SideInputMonitor:
             found = take_side_input_versions(self._plan, self._context.systems, seen)
             self._seen = found
             changed = {name for name in found if found[name].version != read[name].version}
-            self.notices = tuple(self._describe(name, found[name]) for name in sorted(changed))
+            notices = tuple(self._describe(name, found[name]) for name in sorted(changed))
             due = changed if urgent else changed & self._refreshes.keys()
             if unsettled(self._plan, found) != unsettled(self._plan, seen) or not due:
+                self.notices = notices
                 return None
             taken = take_bounded_ends(self._plan, self._context.systems, self._record.ends, read)
         except FAILURES as error:
@@ -91,6 +92,7 @@ class SideInputMonitor:
                 raise
             self.notices = (_not_taken(error),)
             return None
+        self.notices = notices
         return taken
 
     def _describe(self, name: str, found: SideInputVersion) -> RunNotice:
