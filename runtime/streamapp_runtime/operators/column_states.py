@@ -5,7 +5,7 @@ are the rows of `GroupStates`, so either can go on with what the other one has w
 """
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -37,6 +37,8 @@ from streamapp_systems.native.row_columns import (
 _Values: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 _FIRST_ROWS = 1_024
 _WRITTEN_AT_ONCE = 200_000
+_SORTED_AT_ONCE = 2_000_000
+"""Groups that are sorted together: their keys are one column, which has room for 2 GB."""
 _SHORT_ARRAY = 16
 """Arrays of so many values have a longer head."""
 _MERGES: dict[tuple[Merge, RowKind], Callable[[_Values, _Values], _Values]] = {
@@ -73,16 +75,25 @@ class ColumnStates:
     """Bytes before the values in a key, and values in a row between those of the key and the partial results."""
 
     def __init__(
-        self, library: ctypes.CDLL, store: Store, by: int, partials: Sequence[Partial], cached: int = CACHED_ROWS
+        self,
+        library: ctypes.CDLL,
+        store: Store,
+        by: int,
+        partials: Sequence[Partial],
+        cached: int = CACHED_ROWS,
+        *,
+        sorted_at_once: int = _SORTED_AT_ONCE,
     ) -> None:
         """Take the number of columns that groups have, and keep about `cached` groups in memory between commits.
 
-        All partial results must be such as have columns; see `are_columnar`.
+        All partial results must be such as have columns; see `are_columnar`. Of more than `sorted_at_once` changed
+        groups, so many at a time are written in the order of their keys.
         """
         self._library = library
         self._store = store
         self._by = by
         self._cached = cached
+        self._sorted_at_once = sorted_at_once
         self._columns = [_column(partial) for partial in partials]
         self._stored_kinds = [RowKind.SKIPPED] * (by + self.more_values) + [column.kind for column in self._columns]
         self._forget()
@@ -123,12 +134,18 @@ class ColumnStates:
 
     def _write(self, numbers: Numbers) -> None:
         """Write groups to the store, as rows in the order of their keys."""
-        order = order_of(self._library, self._groups.keys(numbers)) if len(numbers) else numbers
-        for start in range(0, len(order), _WRITTEN_AT_ONCE):
-            some = numbers[order[start : start + _WRITTEN_AT_ONCE]]
-            keys = self._groups.keys(some)
-            self._store.put_columns(keys, self._rows(keys, some))
+        for part in self._parts(numbers):
+            ordered = part[order_of(self._library, self._groups.keys(part))]
+            for start in range(0, len(ordered), _WRITTEN_AT_ONCE):
+                some = ordered[start : start + _WRITTEN_AT_ONCE]
+                keys = self._groups.keys(some)
+                self._store.put_columns(keys, self._rows(keys, some))
         self._changed[numbers] = False
+
+    def _parts(self, numbers: Numbers) -> Iterator[Numbers]:
+        """Divide groups into parts whose keys fit a column."""
+        for start in range(0, len(numbers), self._sorted_at_once):
+            yield numbers[start : start + self._sorted_at_once]
 
     def _forget(self) -> None:
         self._groups = KeyGroups(self._library)

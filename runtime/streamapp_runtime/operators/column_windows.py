@@ -73,11 +73,10 @@ class ColumnWindows(ColumnStates):
         return pa.concat_tables([self._schema.empty_table(), *decoded])
 
     def _changed_below(self, end: bytes) -> Numbers:
-        numbers = self._changed_numbers()
-        if not len(numbers):
-            return numbers
-        ends = leading_numbers(self._groups.keys(numbers))
-        return numbers[ends < np.uint64(int.from_bytes(end, "big"))]
+        limit = np.uint64(int.from_bytes(end, "big"))
+        parts = self._parts(self._changed_numbers())
+        below = [part[leading_numbers(self._groups.keys(part)) < limit] for part in parts]
+        return np.concatenate([np.empty(0, np.int64), *below])
 
     def _more_columns(self, keys: pa.BinaryArray) -> list[pa.Array]:
         return [pa.array((leading_numbers(keys) ^ _SIGN).view(np.int64))]

@@ -10,9 +10,12 @@ from streamapp_core.schema import parse_schema
 from streamapp_runtime.operators.column_states import column_states
 from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
+from streamapp_runtime.rows.row_codec import encode_key, encode_row
 from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
 from streamapp_runtime.state.memory_store import MemoryStore
 from streamapp_systems.arrow_types import arrow_schema
+from support.changelogs import changed_pairs
 from support.compilers import native
 
 COLUMNS = parse_schema("k string, n bigint, f double, at timestamp, b boolean, s string")
@@ -108,6 +111,27 @@ def test_many_groups_are_forgotten_and_read_again():
         assert set(counts.to_pylist()) == {turn}
         states.flush()
         assert len(states._groups) == 0
+
+
+def test_groups_that_are_sorted_in_parts_are_changes_in_order(tmp_path):
+    library = native()
+    aggregation = check_aggregate("count(*) as c", ["n"], COLUMNS)
+    environment = LmdbEnvironment(tmp_path)
+    store = environment.store("a")
+    states = type(column_states(store, aggregation))(library, store, 1, aggregation.partials, sorted_at_once=700)
+    keys = [number * 7_919 % 5_000 for number in range(5_000)]
+    for turn in (1, 2):
+        states.merge([pa.array(keys)], [pa.array([1] * len(keys))])
+        states.flush()
+        changes = changed_pairs(environment.changes("a"))
+        assert changes == [(encode_key([key]), encode_row([key, turn])) for key in sorted(keys, key=encode_one)]
+        environment.commit()
+        assert list(store.scan()) == changes
+    environment.close()
+
+
+def encode_one(key):
+    return encode_key([key])
 
 
 @pytest.mark.parametrize("select", ["max(s) as m", "count(distinct n) as d", "stddev(f) as d", "first(n) as f"])
