@@ -5,6 +5,7 @@ from pathlib import Path
 
 from streamapp_cli.app_files import exit_with_error, read_app_text, state_folder
 from streamapp_cli.command_options import Host, RunOutput
+from streamapp_cli.early_spark import EarlySpark
 from streamapp_cli.plan_inputs import parse_app
 from streamapp_cli.run_pages import serve_run
 from streamapp_cli.run_printer import JsonPrinter, RunPrinter, TextPrinter
@@ -32,10 +33,12 @@ def run_here(
     output: RunOutput,
     quiet: bool,
     http_port: int | None,
+    early: EarlySpark | None = None,
 ) -> int:
     """Run the app of a file to its end and return the exit code.
 
-    `http_port` is that of its metrics and its status (0: a free one; None: there are none).
+    `early` is what has been started for a local Spark (None: nothing is). `http_port` is that of its metrics and its
+    status (0: a free one; None: there are none).
     """
     if delete_outputs and not fresh:
         exit_with_error("--delete-outputs goes with --fresh: a run that continues needs its outputs as they are")
@@ -53,12 +56,12 @@ def run_here(
         delete_outputs=delete_outputs,
     )
     printer = new_printer(output, name, quiet=quiet)
-    make = make_host(host, folder, master)
+    make = make_host(host, folder, master, early)
     if http_port is None:
-        return run_to_end(request, make, printer)
+        return run_to_end(request, make, printer, early=early)
     namespace = (None if parsed.app is None else parsed.app.metadata.namespace) or "default"
     with serve_run(name, namespace, http_port, printer.serve) as progress:
-        return run_to_end(request, make, printer, progress=progress)
+        return run_to_end(request, make, printer, progress=progress, early=early)
 
 
 def new_printer(output: RunOutput, name: str, *, quiet: bool) -> RunPrinter:
@@ -79,11 +82,12 @@ def run_to_end(
     *,
     changed: str | None = None,
     progress: Listener | None = None,
+    early: EarlySpark | None = None,
 ) -> int:
     """Run an app until it ends or is stopped, print what happens, and return the exit code.
 
     `changed` is what is said, in place of the failure's own words, if its run began with another spec. `progress` is
-    another listener beside the printer.
+    another listener beside the printer. Of a run that completes, `early` is told.
     """
     try:
         with interrupts() as stop_wanted:
@@ -103,6 +107,8 @@ def run_to_end(
         printer.stop("interrupted; start it again to continue")
         return INTERRUPTED
     printer.complete(summary)
+    if early is not None:
+        early.prepare_next()
     return 0
 
 
@@ -124,12 +130,17 @@ def run_and_print(
         return run_app(request, host, listener, drain=drain, announce=printer.announce, warn=printer.warn)
 
 
-def make_host(host: Host, folder: Path, master: str | None) -> MakeHost:
-    """Return what makes a host of this kind for an app in a folder; `master` is Spark's, None: local."""
+def make_host(host: Host, folder: Path, master: str | None, early: EarlySpark | None = None) -> MakeHost:
+    """Return what makes a host of this kind for an app in a folder; `master` is Spark's, None: local.
+
+    `early` is what has been started for a local Spark.
+    """
     if host is Host.SPARK:
         from streamapp_runtime.spark.spark_host import SparkHost
 
-        return partial(SparkHost, folder=folder, master=master)
+        if early is None:
+            return partial(SparkHost, folder=folder, master=master)
+        return partial(SparkHost, folder=folder, master=master, start_early=early.take)
     if host is Host.PROCESSES:
         return lambda channel, app, log_folder: ProcessHost(channel, log_folder)  # noqa: ARG005 - needs no app
     return lambda channel, app, log_folder: InProcessHost(channel)  # noqa: ARG005 - needs no more

@@ -1,5 +1,6 @@
 """The commands that run apps here: `streamapp run`, `replay` and `dev`."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -71,20 +72,27 @@ def run(
 
     Exit codes: 0 completed, 1 refused or failed, 2 the file can't be read, 130 stopped before its end.
     """
-    with quiet_interrupts(), runtime_imports():
-        from streamapp_cli.run_command import run_here
+    with ExitStack() as stack:
+        with quiet_interrupts(), runtime_imports():
+            early = None
+            if host is Host.SPARK and master is None:
+                from streamapp_cli.early_spark import early_spark
 
-    code = run_here(
-        file,
-        state_dir=state_dir,
-        fresh=fresh,
-        delete_outputs=delete_outputs,
-        host=host,
-        master=master,
-        output=output,
-        quiet=quiet,
-        http_port=http_port,
-    )
+                early = stack.enter_context(early_spark(file, state_dir=state_dir, fresh=fresh))
+            from streamapp_cli.run_command import run_here
+
+        code = run_here(
+            file,
+            state_dir=state_dir,
+            fresh=fresh,
+            delete_outputs=delete_outputs,
+            host=host,
+            master=master,
+            output=output,
+            quiet=quiet,
+            http_port=http_port,
+            early=early,
+        )
     raise typer.Exit(code)
 
 

@@ -1,5 +1,7 @@
 """What integration tests share: a real Kafka broker, started when the first test asks for it."""
 
+import os
+
 import pytest
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache
@@ -7,6 +9,7 @@ from tools.kafka.prepare import prepare
 
 from support.kafka import PATIENT
 
+os.environ.setdefault("STREAMAPP_CLASS_ARCHIVES", "")  # no Spark starts early but where a test is of that
 pytest.register_assert_rewrite("conformance")
 
 

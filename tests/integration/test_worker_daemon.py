@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from streamapp_runtime.spark.worker_daemon import SOCKET_VARIABLE
+from streamapp_runtime.spark.daemon_names import SOCKET_VARIABLE
 from support.waiting import eventually
 
 pytestmark = pytest.mark.spark

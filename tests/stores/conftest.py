@@ -1,6 +1,7 @@
 """A server that speaks S3 and one of PostgreSQL for the whole run; each test has a bucket or database of its own."""
 
 import itertools
+import os
 
 import pytest
 from hypothesis import settings
@@ -13,6 +14,7 @@ from support.machine import need
 from support.object_stores import bucket_at
 from support.postgresql import PostgresServer
 
+os.environ.setdefault("STREAMAPP_CLASS_ARCHIVES", "")  # no Spark starts early but where a test is of that
 # The same examples in every run, and no clock: the machine may be busy.
 settings.register_profile("stores", derandomize=True, database=None, deadline=None)
 settings.load_profile("stores")

@@ -1,5 +1,6 @@
 """What all unit tests share: the settings of property tests."""
 
+import os
 import sys
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import settings
 settings.register_profile("unit", derandomize=True, database=None, deadline=None)
 settings.load_profile("unit")
 
+os.environ.setdefault("STREAMAPP_CLASS_ARCHIVES", "")  # no Spark starts early but where a test is of that
 pytest.register_assert_rewrite("conformance")
 
 

@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
+from typing import IO
 
 from streamapp_runtime.spark.pod_memory import HEAP_MEBIBYTES
 from streamapp_runtime.spark.spark_logging import write_log_settings
@@ -28,26 +30,42 @@ _NUMBERS = struct.Struct("!ii")
 class DriverJvm:
     """A JVM that waits for PySpark to connect, and ends with this process."""
 
-    def __init__(self, archives: Path) -> None:
-        """Start it with the options, the class path and the archived classes in a folder of the image."""
-        folder = Path(tempfile.mkdtemp(prefix="streamapp-"))
+    def __init__(
+        self,
+        archives: Path,
+        *,
+        java: str = "java",
+        heap: int = HEAP_MEBIBYTES,
+        folder: Path | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        output: IO[bytes] | None = None,
+    ) -> None:
+        """Start it with the options, the class path and the archived classes in a folder.
+
+        `heap` is the limit of its memory in MiB. It keeps files in a `folder` (None: a temporary one), has an
+        `environment` above that of this process, and writes to `output` (None: where this process does).
+        """
+        folder = folder or Path(tempfile.mkdtemp(prefix="streamapp-"))
         self._connection = folder / "connection"
         environment = {
             **os.environ,
+            **environment,
             "SPARK_CONNECT_MODE": "0",
             "SPARK_LOCAL_IP": "127.0.0.1",  # where its pages listen: they have no login
             _CONNECTION_VARIABLE: str(self._connection),
         }
-        self._process = subprocess.Popen(  # noqa: S603 - Java of the image
-            [  # noqa: S607 - likewise
-                "java",
+        self._process = subprocess.Popen(  # noqa: S603 - the Java that the archives are of
+            [
+                java,
                 f"@{archives / 'driver.options'}",
                 f"-XX:SharedArchiveFile={archives / 'driver.jsa'}",
-                f"-Xmx{HEAP_MEBIBYTES}m",
+                f"-Xmx{heap}m",
                 f"-Dlog4j2.configurationFile={write_log_settings(folder).as_uri()}",
                 _GATEWAY,
             ],
             stdin=subprocess.PIPE,  # it ends when this is closed
+            stdout=output,
+            stderr=output,
             env=environment,
             start_new_session=True,  # signals are for the driver's program
         )
@@ -71,7 +89,8 @@ class DriverJvm:
     def kill(self) -> None:
         """End it at once: its executors see that, and end, too."""
         self._process.kill()
-        self._process.wait()
+        with self._process:  # waits, and closes what it has read from
+            pass
 
     def _await_connection(self) -> tuple[int, str]:
         until = time.monotonic() + _START_SECONDS

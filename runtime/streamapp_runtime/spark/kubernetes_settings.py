@@ -6,8 +6,8 @@ from streamapp_core.deployment import kubernetes_names as names
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import NotSupported
 from streamapp_runtime.spark.app_properties import app_properties
+from streamapp_runtime.spark.daemon_names import WORKER_DAEMON
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
-from streamapp_runtime.spark.local_session import WORKER_DAEMON
 from streamapp_runtime.spark.pod_memory import HEAP_MEBIBYTES, overhead
 
 _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"

@@ -5,8 +5,9 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Protocol
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -14,6 +15,7 @@ from pyspark.errors import PySparkException
 
 from streamapp_core.spec.processors import ProcessorsSpec
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.spark.daemon_names import WORKER_DAEMON
 
 _SLOTS = 1_024
 """More than there are processors, with their followers: a slot that is not used costs nothing."""
@@ -21,9 +23,6 @@ _SLOTS = 1_024
 MASTER_VARIABLE = "STREAMAPP_SPARK_MASTER"
 """Environment variable: another master of this machine. With `local-cluster[2,1,1024]` processors run in two executors,
 which are processes of their own."""
-
-WORKER_DAEMON = "streamapp_runtime.spark.worker_daemon"
-"""The module from which Spark forks Python workers."""
 
 _LOOPBACK = "127.0.0.1"
 
@@ -41,6 +40,14 @@ _WORKERS = {
     "spark.executor.memory": "512m",
 }
 """A worker runs one processor and ends with it (no reuse, no retry): the driver decides what is restarted."""
+
+
+class StartedJvm(Protocol):
+    """A JVM that has been started before Spark."""
+
+    def offered(self) -> AbstractContextManager[None]:
+        """Make PySpark connect to it, in this context."""
+        ...
 
 
 def local_settings(log4j: Path) -> dict[str, str]:
@@ -75,15 +82,16 @@ def _log4j_option(file: Path) -> str:
     return f"-Dlog4j2.configurationFile={file.as_uri()}"
 
 
-def start_logged(settings: Mapping[str, str], log: Path) -> SparkContext:
-    """Start Spark in this process; what it logs goes to a file.
+def start_logged(settings: Mapping[str, str], log: Path, jvm: StartedJvm | None = None) -> SparkContext:
+    """Start Spark in this process, in a JVM that has been started (None: in one of its own); its log goes to a file.
 
     Raises:
         RuntimeFailure: it does not start, or was stopped meanwhile.
     """
     with _stderr_to(log):
         try:
-            return start_spark(settings)
+            with nullcontext() if jvm is None else jvm.offered():
+                return start_spark(settings)
         except (PySparkException, Py4JError, OSError) as error:
             reason = str(error).strip().partition("\n")[0].rstrip(".")
             raise RuntimeFailure(f"Spark has not started: {reason}; see {log}") from error

@@ -7,7 +7,7 @@ processor's configuration; rows never pass through Spark.
 import os
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -31,12 +31,16 @@ from streamapp_runtime.processor.processor_report import Incarnation, ProcessorC
 from streamapp_runtime.spark.app_properties import app_properties
 from streamapp_runtime.spark.channel_certificate import make_channel_certificate
 from streamapp_runtime.spark.driver_machine import DriverMachine, describe_this_machine, find_difference
-from streamapp_runtime.spark.local_session import local_settings, standalone_settings, start_logged
+from streamapp_runtime.spark.local_session import StartedJvm, local_settings, standalone_settings, start_logged
 from streamapp_runtime.spark.spark_jobs import failure_cause, job_group, name_job
 from streamapp_runtime.spark.spark_logging import write_log_settings
 from streamapp_runtime.spark.standalone_cluster import await_executors, check_master, find_own_address
 from streamapp_runtime.spark.submitted_application import check_submitted, read_submitted
 from streamapp_runtime.threads import in_thread
+
+
+def _no_early_start() -> None:
+    return None
 
 
 class SparkHost:
@@ -50,8 +54,11 @@ class SparkHost:
         *,
         folder: Path = Path(),
         master: str | None = None,
+        start_early: Callable[[], StartedJvm | None] = _no_early_start,
     ) -> None:
         """Start Spark; its log goes to `log_folder`. A relative folder of its event log is in `folder`.
+
+        `start_early` returns what has been started for a local Spark, or starts it.
 
         Raises:
             RuntimeFailure: it does not start; the cluster of `master` does not answer, or has no room.
@@ -67,7 +74,7 @@ class SparkHost:
             settings = standalone_settings(cluster, processors, address, log4j)
         settings = app_properties(app.spec, folder) | settings | {"spark.app.name": app.metadata.name}
         check_submitted(submitted, settings, app.spec.spark, os.environ)
-        self._spark = start_logged({**submitted, **settings}, self._log)
+        self._spark = start_logged({**submitted, **settings}, self._log, start_early() if cluster is None else None)
         self._server = _serve(channel, address)
         self._machine = None if cluster is None else describe_this_machine(self._log)
         if cluster is not None:

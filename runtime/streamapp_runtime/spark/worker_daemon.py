@@ -4,7 +4,8 @@ Spark itself leaves imports to the workers, since libraries may start threads, w
 start any here, numpy and pyarrow, do without after a fork.
 
 Spark starts the daemon once a worker is asked for. The runtime image's entrypoint starts one beside the executor's JVM
-(`--listen SOCKET`), which imports meanwhile and takes over from Spark's: its streams, environment and arguments.
+(`--listen SOCKET`), which imports meanwhile and takes over from Spark's: its streams, environment and arguments. One
+that `streamapp run` starts (`--listen SOCKET PARENT`) ends if that process does before it is asked for.
 """
 
 import gc
@@ -14,35 +15,47 @@ import socket
 import sys
 from contextlib import suppress
 
-SOCKET_VARIABLE = "STREAMAPP_WORKER_DAEMON"
-"""Environment variable: the socket of a daemon that listens."""
+from streamapp_runtime.spark.daemon_names import SOCKET_VARIABLE
 
 _REQUEST_BYTES = 1 << 20
 _STREAMS = 3
+_LOOK_SECONDS = 1.0
 
 
 def main() -> None:
     """Fork workers until Spark ends this, or let a daemon that listens do so."""
     if sys.argv[1:2] == ["--listen"]:
-        connection = _listen(sys.argv[2])
-        if _took_over(connection):
+        parent = int(sys.argv[3]) if len(sys.argv) > 3 else os.getppid()  # noqa: PLR2004 - two come before
+        connection = _listen(sys.argv[2], parent)
+        if connection is not None and _took_over(connection):
             _fork_workers()
     elif not _hand_over(os.environ.get(SOCKET_VARIABLE)):
         _import_all()
         _fork_workers()
 
 
-def _listen(address: str) -> socket.socket:
-    """Import all, and wait until somebody connects to a socket in a file, which others can't."""
+def _listen(address: str, parent: int) -> socket.socket | None:
+    """Import all, and wait until somebody connects to a socket in a file, which others can't; None: the parent ends."""
     mask = os.umask(0o077)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(address)
         os.umask(mask)
         listener.listen(1)
         _import_all()
-        connection, _ = listener.accept()
-    os.unlink(address)  # noqa: PTH108 - only one takes this over
+        connection = _accept(listener, parent)
+    with suppress(FileNotFoundError):
+        os.unlink(address)  # noqa: PTH108 - only one takes this over
     return connection
+
+
+def _accept(listener: socket.socket, parent: int) -> socket.socket | None:
+    listener.settimeout(_LOOK_SECONDS)
+    while os.getppid() == parent:
+        with suppress(TimeoutError):
+            connection, _ = listener.accept()
+            connection.setblocking(True)
+            return connection
+    return None
 
 
 def _import_all() -> None:

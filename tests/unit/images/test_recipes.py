@@ -12,7 +12,7 @@ from tools.images.debian import JAVA_PACKAGES, USER
 from tools.images.labels import checkout_labels
 from tools.images.packages import closure, requirements
 
-from streamapp_runtime.spark.local_session import WORKER_DAEMON
+from streamapp_runtime.spark.daemon_names import WORKER_DAEMON
 
 ROOT = Path(__file__).parents[3]
 LAYER = Layer(tar=Path("/none"), digest="sha256:0", size=1)
