@@ -29,7 +29,8 @@ from unit.docs import pages
 
 ROOT = Path(__file__).parents[2]
 LOGIN = {"STREAMAPP_SECRET_SHOP_LOGIN_USERNAME": USER, "STREAMAPP_SECRET_SHOP_LOGIN_PASSWORD": PASSWORD}
-KILLS = int(os.environ.get("STREAMAPP_KILL_RUNS", "5"))
+pytestmark = pytest.mark.timeout(1_200)
+KILLS = int(os.environ.get("STREAMAPP_KILL_RUNS", "2"))
 TYPES = (
     "k bigint, b boolean, t tinyint, s smallint, i int, f float, d double, n decimal(10,2), v string, day date, "
     "at timestamp, local timestamp_ntz"
@@ -135,6 +136,7 @@ def test_a_generation_that_was_written_but_not_noted_is_not_written_again(shop):
     shop.run_until_complete()
 
 
+@pytest.mark.timeout(900 + 300 * KILLS)
 def test_every_row_is_written_once_whoever_is_killed(shop):
     random = Random("spark")
     started = []
