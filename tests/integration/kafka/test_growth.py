@@ -199,7 +199,7 @@ def test_written_offsets_count_what_is_not_committed_yet(topics):
     with topics.producer(stream) as producer, closing(KafkaAdmin(topics.cluster)) as admin:
         producer.send(ssp, b"1", timestamp=1)
         producer.send(ssp, b"2", timestamp=1)
-        eventually(lambda: admin.written_offsets([stream])[ssp], 1)
+        eventually(lambda: admin.written_offsets([stream])[ssp], 2)
         assert admin.end_offsets([stream])[ssp] == 0
         producer.commit()
         eventually(lambda: admin.end_offsets([stream])[ssp], 3)
