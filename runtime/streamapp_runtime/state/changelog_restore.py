@@ -16,7 +16,7 @@ from streamapp_systems.protocols import MessageColumns, Messages
 
 _END = 1 << 31
 """Behind the end of any key; without one, slices of bytes fail in Arrow."""
-_BUFFERED_BYTES = 64 << 20
+_BUFFERED_BYTES = 128 << 20
 """Bytes of records that are buffered in memory and then written in the order of their keys."""
 
 
