@@ -107,18 +107,6 @@ class EventTime(TypedDict):
     """By how much it may be later than its record's own time; a row that is later is a bad record."""
 
 
-class FileSystem(TypedDict):
-    """A folder with bounded inputs (one partition per file) and outputs."""
-
-    path: str
-    """The folder below which the streams' names are paths; on a laptop relative to the app's file."""
-    commit_every: NotRequired[str | None]
-    """How often committed rows are published, joined into one file of each processor and folder; without it, each
-    commit of the app publishes files."""
-    target_file_size: NotRequired[str | None]
-    """The size with which a file does not wait for `commitEvery`: `512Mi`; default: `128Mi`."""
-
-
 class FunctionSpec(TypedDict):
     """A Python function from values of a row to one value, which expressions call by its name in `functions`."""
 
@@ -368,6 +356,20 @@ class DeltaSystem(TypedDict):
     compact_every: NotRequired[str | None]
     """How often small files of the tables that are written are joined into larger ones, which changes no row; without
     it, that is for others to do."""
+
+
+class FileSystem(TypedDict):
+    """A folder with bounded inputs (one partition per file) and outputs."""
+
+    path: str
+    """The folder below which the streams' names are paths, on a laptop relative to the app's file; or, for outputs
+    alone, `s3://bucket/folder`."""
+    store: NotRequired[ObjectStore | None]
+    commit_every: NotRequired[str | None]
+    """How often committed rows are published, joined into one file of each processor and folder; without it, each
+    commit of the app publishes files."""
+    target_file_size: NotRequired[str | None]
+    """The size with which a file does not wait for `commitEvery`: `512Mi`; default: `128Mi`."""
 
 
 class FolderSystem(TypedDict):

@@ -72,7 +72,8 @@ def _readable(name: str, plan: Plan) -> PlannedStream:
     if stream is None or stream.spec is None or output is None:
         written = ", ".join(known for known, found in plan.streams.items() if found.role is StreamRole.OUTPUT)
         raise RuntimeFailure(f"{plan.app.metadata.name} has no output {name}; it writes {written}")
-    if stream.system_kind.grows or stream.system_kind is SystemKind.POSTGRESQL:
+    elsewhere = stream.system_kind.grows or stream.system_kind is SystemKind.POSTGRESQL
+    if elsewhere or plan.app.system(stream.system).url is not None:
         raise RuntimeFailure(f"{name} is written to {stream.address} in system {stream.system}: read it there")
     if output.schema is None or stream.schema is None:
         raise RuntimeFailure(f"{name} has rows of different columns: they are no table")

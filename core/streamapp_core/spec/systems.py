@@ -107,9 +107,11 @@ class FileSystem(SpecModel):
     path: Annotated[
         Text,
         Field(
-            description="The folder below which the streams' names are paths; on a laptop relative to the app's file."
+            description="The folder below which the streams' names are paths, on a laptop relative to the app's file; "
+            "or, for outputs alone, `s3://bucket/folder`."
         ),
     ]
+    store: ObjectStore | None = None
     commit_every: Annotated[
         Duration | None,
         Field(
@@ -215,7 +217,8 @@ class SystemSpec(SpecModel):
     @property
     def store(self) -> ObjectStore | None:
         """The way to the store that the system's path names, where the spec says it."""
-        return None if self.growing is None else self.growing.store
+        found = self.file or self.growing
+        return None if found is None else found.store
 
     @property
     def growing(self) -> GrowingSystem | None:

@@ -6,11 +6,12 @@ sure that it is the newest, and only those listed are removed: a successor's par
 
 from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.systems import SystemKind
 from streamapp_systems.file import claim_output, joined_drafts, published_parts, remove_parts, staged_parts
-from streamapp_systems.objects import Place
+from streamapp_systems.objects import ObjectPath, Place, check_conditional_copies
 from streamapp_systems.registry import Systems
 from streamapp_systems.tables import staging_folder
 
@@ -22,9 +23,9 @@ def claim_outputs(plan: Plan, systems: Systems) -> None:
     """Create the output folders that are missing, and mark them as this app's; safe to repeat.
 
     Raises:
-        StreamSystemError: an output folder is not this app's.
+        StreamSystemError: an output folder is not this app's, or is in a store in which files can't be published.
     """
-    _claim(_output_folders(plan, systems), plan.app.metadata.name)
+    _claim(plan, systems)
 
 
 def prepare_outputs(plan: Plan, systems: Systems, check: Check) -> None:
@@ -36,10 +37,10 @@ def prepare_outputs(plan: Plan, systems: Systems, check: Check) -> None:
 
     Raises:
         Superseded: a later driver has taken over.
-        StreamSystemError: an output folder is not this app's.
+        StreamSystemError: an output folder is not this app's, or is in a store in which files can't be published.
     """
     outputs, owner = _output_folders(plan, systems), plan.app.metadata.name
-    _claim(outputs, owner)
+    _claim(plan, systems)
     _remove([part for output in outputs for part in staged_parts(output)], check)
     _remove([draft for output in outputs for draft in joined_drafts(output)], check)
     _remove([part for output in outputs for part in published_parts(output, owner)], check)
@@ -74,9 +75,17 @@ def _remove_staged_rows(plan: Plan, systems: Systems, check: Check) -> None:
             rows.remove(listed)
 
 
-def _claim(outputs: list[Place], owner: str) -> None:
-    for output in outputs:
-        claim_output(output, owner)
+def _claim(plan: Plan, systems: Systems) -> None:
+    """Claim the folders of files, and those in which rows are staged for tables: in a store these are the tables'."""
+    outputs = [stream for stream in plan.streams.values() if _is_file_output(stream)]
+    for name in {stream.system for stream in outputs if stream.system_kind is SystemKind.FILE}:
+        place = systems.place(plan.app.spec.systems[name])
+        if isinstance(place, ObjectPath):
+            check_conditional_copies(place)
+    for stream in outputs:
+        folder = _folder(plan, stream, systems)
+        if isinstance(folder, Path) or stream.system_kind is SystemKind.FILE:
+            claim_output(folder, plan.app.metadata.name)
 
 
 def _remove(listed: list[Place], check: Check) -> None:

@@ -230,7 +230,7 @@ class Connections:
         named = (SystemKind.ICEBERG, SystemKind.POSTGRESQL, SystemKind.SPARK)
         if place.kind in named or parse_storage_url(place.folder) is not None:
             raise StreamSystemError(
-                f"{place.folder} has rows that wait to be added to a table, and no system of the app has this path any "
+                f"{place.folder} has rows that wait to be published, and no system of the app has this path any "
                 "more: put the system back, with its `store`, `catalog` or `secretName`, until the app has started "
                 "once, or begin a new run"
             )

@@ -1,5 +1,7 @@
 """Outputs as folders of part files: staged, then published by a rename, so that a reader sees whole ones only.
 
+A store of objects has no rename: there they are copied to their final keys, if nothing is there yet.
+
 The part files that a commit made are in its checkpoint; publishing follows the commit and may be repeated after a
 crash at any point, so each appears exactly once. Where outputs are rolled, those of several commits become one file.
 """
@@ -14,15 +16,18 @@ import pyarrow as pa
 
 from streamapp_systems.file.column_folders import split_by_folders
 from streamapp_systems.file.joined_parts import joined_parts, publish_joined, waits_in_folder
-from streamapp_systems.file.output_folder import STAGING, part_name, sync_folder
+from streamapp_systems.file.output_folder import STAGING, part_name, publish_file, sync_folder
 from streamapp_systems.file.part_writer import PartWriter
 from streamapp_systems.file.partition_files import part_ending
+from streamapp_systems.objects import FilesMade, ObjectPath, Place
 from streamapp_systems.protocols import StagedPart, StreamDescriptor, StreamSystemError
 
 MAXIMUM_OPEN_PARTS = 64
 """Part files that are written side by side; where rows go to more folders, the oldest part ends for another."""
 MOST_WAITING = 1_000
 """Parts of a writer that wait for others: each checkpoint lists them, and records of Kafka have a megabyte."""
+MOST_MADE = 512 << 20
+"""Bytes of parts for a store that are on this machine at once: a pod has a gigabyte for them. The largest one ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +53,13 @@ class FileOutput:
     """
 
     def __init__(
-        self, root: Path, streams: Sequence[StreamDescriptor], writer: str, rolling: Rolling | None = None
+        self, root: Place, streams: Sequence[StreamDescriptor], writer: str, rolling: Rolling | None = None
     ) -> None:
         """Write parts that are published one by one, or are joined if there is a `rolling`."""
         self.publish_seconds = 0.0 if rolling is None else rolling.seconds
         self._rolling = rolling
         self._root = root
+        self._made = FilesMade(root)
         self._streams = {stream.name: stream for stream in streams}
         self._waiting: dict[tuple[str, str], pa.Schema] = {}
         """The columns of parts that wait to be joined, by stream and folder."""
@@ -76,6 +82,7 @@ class FileOutput:
         try:
             for folder, some in split_by_folders(rows, columns) if columns else [("", rows)]:
                 self._part(_Place(stream, folder), some.schema).append(some)
+                self._make_room()
         except (OSError, pa.ArrowException) as error:
             raise self._unwritable(stream, error) from error
 
@@ -83,7 +90,7 @@ class FileOutput:
         """Finish the open part files, as `StagedOutput.stage` says.
 
         Raises:
-            StreamSystemError: one can't be finished.
+            StreamSystemError: one can't be finished; `Unavailable` if the store does not answer.
         """
         for place in list(self._open):
             try:
@@ -92,7 +99,8 @@ class FileOutput:
                 raise self._unwritable(place.stream, error) from error
         for stream, staged_in in {(names.stream, (self._root / names.staged).parent) for names in self._finished}:
             try:
-                sync_folder(staged_in)
+                if isinstance(staged_in, Path):
+                    sync_folder(staged_in)
             except OSError as error:
                 raise self._unwritable(stream, error) from error
         staged, self._finished = tuple(self._finished), []
@@ -133,8 +141,7 @@ class FileOutput:
         for part in parts:
             staged, final = self._root / part.staged, self._root / part.final
             try:
-                final.parent.mkdir(parents=True, exist_ok=True)
-                staged.replace(final)
+                publish_file(staged, final)
             except FileNotFoundError as error:
                 if not final.exists():
                     raise StreamSystemError(
@@ -143,7 +150,7 @@ class FileOutput:
                     ) from error
             except OSError as error:
                 raise StreamSystemError(f"output {part.stream}: {staged} can't become {final}: {error}") from error
-            else:
+            if isinstance(staged, Path) and isinstance(final, Path):
                 stream = staged.parent.parent
                 folders |= {staged.parent, *(folder for folder in final.parents if folder.is_relative_to(stream))}
         for folder in folders:
@@ -154,6 +161,14 @@ class FileOutput:
         for _, part in self._open.values():
             part.drop()
         self._open.clear()
+        self._made.close()
+
+    def _make_room(self) -> None:
+        """End the largest part where a store gets its parts from this machine, which has no room for more."""
+        if isinstance(self._root, ObjectPath):
+            sizes = {place: part.size for place, (_, part) in self._open.items()}
+            if sum(sizes.values()) > MOST_MADE:
+                self._finish(max(sizes, key=sizes.__getitem__))
 
     def _unwritable(self, stream: str, error: Exception) -> StreamSystemError:
         folder = self._root / self._streams[stream].address
@@ -179,7 +194,7 @@ class FileOutput:
                 _check_same(place.stream, schema, self._waiting[place.stream, final])
                 descriptor = replace(descriptor, csv=descriptor.csv.model_copy(update={"header": False}))
             self._waiting[place.stream, final] = schema
-        path = self._root / names.staged
+        path = self._made.folder / names.staged
         path.parent.mkdir(parents=True, exist_ok=True)
         return names, PartWriter(path, schema, descriptor)
 
@@ -189,7 +204,8 @@ class FileOutput:
         del self._open[place]
         self._finished.append(names)
         if self._rolling is not None:
-            self._sizes[names.staged] = (self._root / names.staged).stat().st_size
+            self._sizes[names.staged] = (self._made.folder / names.staged).stat().st_size
+        self._made.deliver(names.staged)
 
     def _stream(self, name: str) -> StreamDescriptor:
         if name not in self._streams:

@@ -1,7 +1,8 @@
 """Parts that are joined into one file, whose name says what it holds: whoever comes later finds out if it is there.
 
 The parts of a writer that wait for one folder are joined all at once, so the numbers of the first and the last of them
-name the file. It is written beside them, appears by a rename, and then they are removed.
+name the file. It is written beside them, appears by a rename, or by a copy in a store of objects, and then they are
+removed.
 """
 
 import os
@@ -16,8 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamapp_core.spec.streams import StreamFormat
-from streamapp_systems.file.output_folder import draft_name, remove_parts, sync_folder
+from streamapp_systems.file.output_folder import draft_name, publish_file, remove_parts, sync_folders
 from streamapp_systems.file.part_writer import PartWriter
+from streamapp_systems.objects import FilesMade, Place
 from streamapp_systems.protocols import StagedPart, StreamDescriptor, StreamSystemError
 
 _PART = re.compile(r"(part-.+)-(\d+)(\.[a-z]+)")
@@ -62,22 +64,22 @@ def joined_parts(parts: Iterable[StagedPart]) -> list[JoinedParts]:
     ]
 
 
-def publish_joined(root: Path, parts: JoinedParts) -> None:
+def publish_joined(root: Place, parts: JoinedParts) -> None:
     """Join parts into their file, unless it is there, and remove them; safe to repeat after a death at any step.
 
     Raises:
-        StreamSystemError: the file can't be written, or a part is gone and the file is not there.
+        StreamSystemError: the file can't be written, or a part is gone and the file is not there; `Unavailable` if the
+            store does not answer.
     """
     final, staged = root / parts.final, [root / name for name in parts.staged]
     try:
         if not final.exists():
             _publish(staged, final)
-        stream = staged[0].parent.parent
-        for folder in (folder for folder in final.parents if folder.is_relative_to(stream)):
-            sync_folder(folder)
+        sync_folders(final, staged[0].parent.parent)
     except FileNotFoundError as error:
+        gone = next((part for part in staged if not part.exists()), staged[0])
         raise StreamSystemError(
-            f"output {parts.stream}: {error.filename} is gone and was not published in {final}: someone removed it. "
+            f"output {parts.stream}: {gone} is gone and was not published in {final}: someone removed it. "
             "Its rows are lost; begin a new run to write them again"
         ) from error
     except (OSError, pa.ArrowException) as error:
@@ -90,7 +92,7 @@ def _numbers(staged: Iterable[int]) -> str:
     return f"{first}" if first == last else f"{first}-to-{last}"
 
 
-def _publish(staged: Sequence[Path], final: Path) -> None:
+def _publish(staged: Sequence[Place], final: Place) -> None:
     """Write the file, and give it its name.
 
     Another process may do the same: an earlier owner of the parts that has come back, or the next one. Who finds parts
@@ -99,26 +101,34 @@ def _publish(staged: Sequence[Path], final: Path) -> None:
 
     Raises:
         FileNotFoundError: a part is gone, and the file is not there.
-        OSError, pa.ArrowException: it can't be written.
+        OSError, pa.ArrowException, StreamSystemError: it can't be written.
     """
-    draft = staged[0].parent / draft_name(final.suffix)
+    folder = staged[0].parent
+    name = draft_name(final.suffix)
+    made = FilesMade(folder)
     try:
         if final.suffix == _PARQUET:
-            _join_tables(staged, draft)
+            _join_tables(staged, made.folder / name)
         else:
-            _join_texts(staged, draft)
-        for part in staged:
-            part.stat()
-        final.parent.mkdir(parents=True, exist_ok=True)
-        draft.replace(final)
+            _join_texts(staged, made.folder / name)
+        made.deliver(name)
+        _check_there(staged)
+        publish_file(folder / name, final)
     except FileNotFoundError:
         if not final.exists():
             raise
     finally:
-        draft.unlink(missing_ok=True)
+        made.close()
+        (folder / name).unlink(missing_ok=True)
 
 
-def _join_texts(staged: Sequence[Path], draft: Path) -> None:
+def _check_there(staged: Iterable[Place]) -> None:
+    gone = next((part for part in staged if not part.exists()), None)
+    if gone is not None:
+        raise FileNotFoundError(str(gone))
+
+
+def _join_texts(staged: Sequence[Place], draft: Path) -> None:
     """Append texts to each other: the first one alone may begin with a header."""
     with draft.open("xb") as joined:
         for part in staged:
@@ -128,7 +138,7 @@ def _join_texts(staged: Sequence[Path], draft: Path) -> None:
         os.fsync(joined.fileno())
 
 
-def _join_tables(staged: Sequence[Path], draft: Path) -> None:
+def _join_tables(staged: Sequence[Place], draft: Path) -> None:
     """Write the rows of files of Parquet into one, in row groups of the usual size."""
     with staged[0].open("rb") as first:
         schema = pq.read_schema(first)

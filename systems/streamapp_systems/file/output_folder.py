@@ -7,7 +7,7 @@ import json
 import os
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from streamapp_systems.objects import ObjectPath, Place
@@ -25,12 +25,13 @@ def part_name(writer: str, sequence: int, ending: str) -> str:
 
 
 def claim_output(folder: Place, owner: str) -> None:
-    """Create a folder for part files, and mark it as the owner's; safe to repeat. In a store of objects there are none.
+    """Mark a folder for part files as the owner's, and create it where it is no prefix of keys; safe to repeat.
 
     Raises:
         StreamSystemError: the folder holds files and is not marked, is marked as another's, or can't be written.
     """
-    if not isinstance(folder, Path):
+    if isinstance(folder, ObjectPath):
+        _claim_objects(folder, owner)
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -40,9 +41,7 @@ def claim_output(folder: Place, owner: str) -> None:
 
 
 def published_parts(folder: Place, owner: str) -> list[Place]:
-    """List the published part files in a folder, none if it is not the owner's: objects belong to their tables."""
-    if not isinstance(folder, Path):
-        return []
+    """List the published part files in a folder, none if it is not the owner's."""
     marker = folder / MARKER
     if not marker.is_file() or _owner(marker) != owner:
         return []
@@ -53,6 +52,32 @@ def staged_parts(folder: Place) -> list[Place]:
     """List the part files in a folder that have not been published."""
     staging = folder / STAGING
     return _parts(staging) if staging.is_dir() else []
+
+
+def publish_file(staged: Place, final: Place) -> None:
+    """Move a complete file to its final name: it appears whole. In a store of objects, one that is there already stays.
+
+    Raises:
+        FileNotFoundError: it is gone.
+        OSError, StreamSystemError: it can't be named so.
+    """
+    if isinstance(staged, Path) and isinstance(final, Path):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        staged.replace(final)
+    elif isinstance(staged, ObjectPath) and isinstance(final, ObjectPath):
+        staged.move(final)
+
+
+def sync_folders(file: Place, top: Place) -> None:
+    """Make the name of a file durable, and those of its folders up to one of them: objects are so once they are there.
+
+    Raises:
+        OSError: a folder can't be synced.
+    """
+    if isinstance(file, Path) and isinstance(top, Path):
+        for folder in file.parents:
+            if folder.is_relative_to(top):
+                sync_folder(folder)
 
 
 def draft_name(ending: str) -> str:
@@ -122,17 +147,10 @@ def _claim(folder: Path, owner: str) -> None:
     marker = folder / MARKER
     draft = folder / f".{MARKER}"
     if marker.exists():
-        found = _owner(marker)
-        if found != owner:
-            raise StreamSystemError(
-                f"output folder {folder} belongs to {found or 'someone unknown'}, not to {owner} ({MARKER} says so). "
-                "Choose another folder, or remove this one if its content is not needed"
-            )
+        _check_owner(folder, owner)
         return
     if any(path != draft for path in folder.iterdir()):
-        raise StreamSystemError(
-            f"output folder {folder} holds files that are not StreamApp's. Choose another folder, or empty this one"
-        )
+        raise _foreign(folder)
     with draft.open("w", encoding="utf-8") as file:
         json.dump({"owner": owner}, file)
         file.flush()
@@ -141,7 +159,33 @@ def _claim(folder: Path, owner: str) -> None:
     sync_folder(folder)
 
 
-def _owner(marker: Path) -> str | None:
+def _claim_objects(folder: ObjectPath, owner: str) -> None:
+    marker = folder / MARKER
+    if marker.exists():
+        _check_owner(folder, owner)
+        return
+    if folder.is_dir():
+        raise _foreign(folder)
+    if not marker.create(json.dumps({"owner": owner}).encode()):
+        _check_owner(folder, owner)
+
+
+def _check_owner(folder: Place, owner: str) -> None:
+    found = _owner(folder / MARKER)
+    if found != owner:
+        raise StreamSystemError(
+            f"output folder {folder} belongs to {found or 'someone unknown'}, not to {owner} ({MARKER} says so). "
+            "Choose another folder, or remove this one if its content is not needed"
+        )
+
+
+def _foreign(folder: Place) -> StreamSystemError:
+    return StreamSystemError(
+        f"output folder {folder} holds files that are not StreamApp's. Choose another folder, or empty this one"
+    )
+
+
+def _owner(marker: Place) -> str | None:
     try:
         content = json.loads(marker.read_text(encoding="utf-8"))
     except ValueError:
@@ -152,6 +196,13 @@ def _owner(marker: Path) -> str | None:
 
 def _parts(folder: Place) -> list[Place]:
     """List the part files in a folder and in the folders of columns below it."""
+    if isinstance(folder, ObjectPath):
+        listed, _ = folder.objects(below=True)
+        return [path for path in sorted(listed) if _is_part(path.relative_to(folder).split("/"))]
     found = sorted(path for path in folder.iterdir() if _PART.fullmatch(path.name))
     below = sorted(path for path in folder.iterdir() if "=" in path.name and path.is_dir())
     return [*found, *(part for path in below for part in _parts(path))]
+
+
+def _is_part(key: Sequence[str]) -> bool:
+    return all("=" in folder for folder in key[:-1]) and _PART.fullmatch(key[-1]) is not None

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, cast
 
+from streamapp_systems.protocols import StreamSystemError, Unavailable
+
 if TYPE_CHECKING:
     from obstore import ObjectMeta
     from obstore.store import S3Store
@@ -213,14 +215,46 @@ class ObjectPath:
         with self.bucket.explained(str(self)):
             try:
                 self.bucket.objects.put(self.key, content, mode="create")
-            except AlreadyExistsError:
-                return self.read_bytes() == content  # a request that was answered too late was made again
+            except AlreadyExistsError as error:
+                try:
+                    return self.read_bytes() == content  # a request that was answered too late was made again
+                except FileNotFoundError:
+                    raise self._conflict(self) from error
         return True
+
+    @staticmethod
+    def _conflict(refused: "ObjectPath") -> Unavailable:
+        """Return the error of an object that is not there: stores refuse it, too, while others write it."""
+        where = refused.bucket.where
+        return Unavailable(
+            f"{refused} can't be written at the moment: {where} refused an object that nobody has written"
+        )
 
     def write_file(self, made: Path) -> None:
         """Write a file as the object, whole or not at all."""
         with self.bucket.explained(str(self)):
             self.bucket.objects.put(self.key, made, max_concurrency=_PARTS_AT_ONCE)
+
+    def move(self, final: "ObjectPath") -> None:
+        """Move the object to another key, at which it appears whole; an object that is there already stays.
+
+        Who gives an object of its key always the same content may repeat this, whatever became of earlier tries.
+
+        Raises:
+            FileNotFoundError: there is neither this object nor the other.
+        """
+        from obstore.exceptions import AlreadyExistsError
+
+        try:
+            with self.bucket.explained(str(self)):
+                try:
+                    self.bucket.objects.copy(self.key, final.key, overwrite=False)
+                except AlreadyExistsError as error:
+                    raise self._conflict(final) from error
+        except (FileNotFoundError, StreamSystemError):
+            if not final.exists():  # it is there if an earlier try has no answer, or another process was faster
+                raise
+        self.unlink(missing_ok=True)
 
     def unlink(self, *, missing_ok: bool = False) -> None:
         """Remove the object; few stores say whether there was one.

@@ -38,7 +38,7 @@ _ENDPOINT_OPTIONS = ("aws_endpoint", "aws_endpoint_url_s3")
 _ITEMS = {"access_key_id": "access-key-id", "secret_access_key": "secret-access-key"}
 """The credentials by their names in the libraries, and those of the items of a secret."""
 _MORE_ITEMS = {"session_token": "session-token"}
-_PROBE = ".streamapp/conditional-writes"
+_PROBE, _COPIED_PROBE = ".streamapp/conditional-writes", ".streamapp/conditional-copies"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +84,7 @@ class ObjectBucket:
         from obstore.store import S3Store
 
         options: dict[str, Any] = {**self._options}
+        options["aws_copy_if_not_exists"] = "multipart"
         allow_http = options.pop("aws_allow_http") == "true"
         return S3Store(
             self.name,
@@ -170,6 +171,33 @@ def check_conditional_writes(root: ObjectPath) -> None:
     raise StreamSystemError(
         f"{root}: the store has no conditional writes (`If-None-Match: *`), so two writers could both write one "
         "version of a table, and rows would be lost. Use a store that has them, such as Amazon S3, MinIO or Ceph"
+    )
+
+
+def check_conditional_copies(root: ObjectPath) -> None:
+    """Check that a store copies no object onto another one where it is told so: files are published by such copies.
+
+    Raises:
+        StreamSystemError: it does, or does not know such requests.
+    """
+    from obstore.exceptions import AlreadyExistsError
+
+    check_conditional_writes(root)
+    probe, copied = root / _PROBE, root / _COPIED_PROBE
+    try:
+        with root.bucket.explained(str(copied)):
+            try:
+                for _ in range(2):
+                    root.bucket.objects.copy(probe.key, copied.key, overwrite=False)
+            except AlreadyExistsError:
+                return
+    except StreamSystemError as error:
+        if "NotImplemented" not in str(error):
+            raise
+    raise StreamSystemError(
+        f"{root}: the store can't copy an object on the condition that there is none of its new name "
+        "(`If-None-Match: *` with CompleteMultipartUpload), so a file could be replaced while it is read. Use a store "
+        "that can, such as Amazon S3, or write a table (`delta`)"
     )
 
 

@@ -63,10 +63,32 @@ def test_a_name_that_no_key_has_is_refused(name):
     assert place == "streams.rows.name"
 
 
+def files_in(path, **system):
+    files = {"file": {"path": path, **system}}
+    sent = document(
+        [{"name": "sent", "from": "rows", "sendTo": "out"}],
+        streams={"rows": {"schema": "k bigint"}, "out": {"system": "files", "format": "parquet"}},
+        systems={"log": {"log": {"path": "log"}}, "files": files},
+    )
+    return [(problem.path.removeprefix("spec."), problem.message) for problem in planned(sent).problems]
+
+
+def test_files_are_written_to_stores():
+    assert files_in("s3://a-bucket/out", store={"region": "eu-1"}, commitEvery="1m", targetFileSize="4Gi") == []
+    ((place, said),) = files_in("s3://a-bucket", commitEvery="1m", targetFileSize="5G")
+    assert (place, "set 4Gi at most" in said) == ("systems.files.file.targetFileSize", True)
+    ((place, said),) = files_in("gs://a-bucket")
+    assert (place, "`gs://` is no store" in said) == ("systems.files.file.path", True)
+    assert [place for place, _ in files_in("out", store={})] == ["systems.files.file.store"]
+    assert files_in("out", commitEvery="1m", targetFileSize="5G") == []
+
+
 def test_only_tables_of_delta_and_folders_that_are_read_are_in_stores():
     assert found("folder", "2024/**/*.json", path="s3://a-bucket", journal="journal", store={"region": "eu-1"}) == []
     assert [place for place, _ in found("folder", path="s3://a-bucket")] == ["systems.lake.folder.journal"]
-    assert "systems.lake.file.path" in [place for place, _ in found("file", path="s3://a-bucket")]
+    ((place, said),) = found("file", path="s3://a-bucket")
+    assert place == "streams.rows.system"
+    assert "with a system `folder: {path: s3://a-bucket}`" in said
     assert [place for place, _ in found("log", path="s3://a-bucket/log")] == ["systems.lake.log.path"]
 
 

@@ -63,10 +63,11 @@ def test_rows_are_in_files_once_with_deaths_and_zombies(data) -> None:
         (shutil, "copyfileobj"),
         (PartWriter, "append"),
         (PartWriter, "finish"),
+        (joined_parts, "publish_file"),
         (Path, "replace"),
         (Path, "unlink"),
         (joined_parts, "remove_parts"),
-        (joined_parts, "sync_folder"),
+        (joined_parts, "sync_folders"),
         (file_output, "sync_folder"),
     ]
     with TemporaryDirectory() as name:
