@@ -3,7 +3,9 @@
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +16,7 @@ from streamapp_cli.app_edits import AppFilter, StartedRun, begins_new_run, schem
 from streamapp_cli.app_files import embed_schemas, exit_with_error
 from streamapp_cli.command_options import Host
 from streamapp_cli.dev_page import DevPage, PagePrinter
+from streamapp_cli.dev_sample import Sample, SamplePrinter, read_length
 from streamapp_cli.peek_command import record_document
 from streamapp_cli.plan_inputs import read_app
 from streamapp_cli.plan_text import plan_text
@@ -42,37 +45,46 @@ Saves = Callable[[threading.Event], Iterable[Collection[tuple[Change, str]]]]
 """Makes an iterator over what was saved, nothing at first and now and then; it ends when the event is set."""
 
 
-ShowPlan = Callable[[Plan], None]
-"""Shows a plan that is to run."""
+ShowPlan = Callable[[Plan, Plan], None]
+"""Shows the plan of an app, and the one that is to run next: of its sample, or the same."""
 
 
-def _show_nothing(_: Plan) -> None:
+def _show_nothing(_: Plan, __: Plan) -> None:
     """Show nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Version:
-    """An app that has been planned, as its files were."""
+    """An app that has been planned, as its files were: `text` and `plan` are what runs, the app `of` or its sample."""
 
     text: str
     plan: Plan
+    of: Plan
 
 
 class DevSession:
     """The runs of an app that is edited: `look` is called by the thread that sees saves, `run_all` by another."""
 
     def __init__(
-        self, file: Path, make_host: MakeHost, printer: RunPrinter, *, fresh: bool, show_plan: ShowPlan = _show_nothing
+        self,
+        file: Path,
+        make_host: MakeHost,
+        printer: RunPrinter,
+        *,
+        fresh: bool,
+        sample: Sample | None = None,
+        show_plan: ShowPlan = _show_nothing,
     ) -> None:
         """Take the app's file; with `fresh`, edits that a run can't take begin a new one.
 
-        `show_plan` is called with each plan that is to run.
+        Of a `sample` each run is a new one. `show_plan` is called with each plan that is to run.
         """
         self.filter = AppFilter(file)
         self._file = file
         self._make_host = make_host
         self._printer = printer
         self._fresh = fresh
+        self._sample = sample
         self._show_plan = show_plan
         self._saved = threading.Event()
         self._runs = False
@@ -91,18 +103,19 @@ class DevSession:
                 self._printer.refuse(planned.problems)
                 return
             code = any(path.endswith(".py") for _, path in saved)
-            if self._runs and not code and self._newest is not None and self._newest.plan.app == planned.plan.app:
+            if self._runs and not code and self._newest is not None and self._newest.of.app == planned.plan.app:
                 self._printer.stop("goes on: the save changes nothing of the app")
                 return
             spec = planned.plan.app.spec
             self.filter.schema_files = frozenset(schema_files(spec, self._file.parent))
-            self._begins_new_run(planned.plan)
+            version = self._version(text, planned.plan)
         except (OSError, ValueError, *FAILURES) as failure:
             self._printer.fail(str(failure))
             return
-        self._newest = _Version(text=text, plan=planned.plan)
-        self._show_plan(planned.plan)
-        self._saved.set()
+        if version is not None:
+            self._newest = version
+            self._show_plan(version.of, version.plan)
+            self._saved.set()
 
     def run_all(self, stop_wanted: Drain) -> None:
         """Run each version of the app until its end or the next version, until a stop is wanted."""
@@ -114,17 +127,30 @@ class DevSession:
                 if not self._saved.is_set() and not stop_wanted():
                     self._printer.stop("waits for the next save; Ctrl-C ends it")
 
+    def _version(self, text: str, plan: Plan) -> _Version | None:
+        """Return what is to run of an app that is accepted; None: it can't be sampled, which is told."""
+        if self._sample is None:
+            self._begins_new_run(plan)
+            return _Version(text=text, plan=plan, of=plan)
+        sampled, planned = self._sample.plan(text, plan)
+        if planned.plan is None:
+            self._printer.refuse(planned.problems)
+            return None
+        return _Version(text=sampled, plan=planned.plan, of=plan)
+
     def _begins_new_run(self, plan: Plan) -> bool:
         return self._fresh if self._started is None else begins_new_run(self._started, plan.app, fresh=self._fresh)
 
     def _run(self, version: _Version, drain: Drain) -> None:
         app, folder = version.plan.app, self._file.parent
         try:
+            if self._sample is not None:
+                self._sample.clear(version.plan)
             request = RunRequest(
                 text=version.text,
                 folder=folder,
                 state=folder / local_run_path(app.metadata.name),
-                fresh=self._begins_new_run(version.plan),
+                fresh=self._sample is None and self._begins_new_run(version.plan),
                 run_id=new_run_id(),
             )
             self._started = StartedRun(app=app, completed=False)
@@ -143,33 +169,46 @@ class DevSession:
             self._runs = False
 
 
-def develop_file(file: Path, *, fresh: bool, page: int | None) -> int:
+def develop_file(file: Path, *, fresh: bool, page: int | None, sample: str | None = None) -> int:
     """Run the app of a file at each save, until Ctrl-C; return the exit code.
 
-    `page` is the port of its page in a browser (0: a free one; None: there is none).
+    `page` is the port of its page in a browser (0: a free one; None: there is none). `sample` is how long before now
+    the records are from that a sample of the app reads; None: the app itself runs.
     """
+    if sample is not None and fresh:
+        exit_with_error("--sample: each run of a sample is a new one; leave out --fresh")
     file = file.absolute()
     parsed = read_app(file)
     # Compiled code is known by the second in which its file was saved: of two saves in one the first would run.
     sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
     name = parsed.app.metadata.name if parsed.app is not None else file.stem
-    printer, make = TextPrinter(name, quiet=False), make_host(Host.PROCESSES, file.parent, None)
-    try:
-        if page is None:
-            _develop(DevSession(file, make, printer, fresh=fresh), file)
-        else:
-            shown = DevPage(name, partial(_sample, file.parent))
+    rows, make = partial(_sample, file.parent), make_host(Host.PROCESSES, file.parent, None)
+    shows: list[ShowPlan] = []
+    sampled = None
+    printer = TextPrinter(name, quiet=False)
+    if sample is not None:
+        sampled = Sample(file.parent, read_length(sample), time.time_ns() // 1_000_000)
+        printer = sample_printer = SamplePrinter(name, sampled, rows)
+        shows.append(sample_printer.show_plan)
+    both: RunPrinter = printer
+    with ExitStack() as served:
+        if page is not None:
+            shown = DevPage(name, rows)
             both = PagePrinter(printer, shown)
-            with _served(shown, page, printer):
-                _develop(DevSession(file, make, both, fresh=fresh, show_plan=shown.show_plan), file)
-    except KeyboardInterrupt:
-        printer.stop("interrupted; start it again to continue")
-        return INTERRUPTED
+            shows.append(partial(shown.show_plan, sampled=sampled is not None))
+            served.enter_context(_served(shown, page, printer))
+
+        def show_plan(plan: Plan, run: Plan) -> None:
+            for show in shows:
+                show(plan, run)
+
+        session = DevSession(file, make, both, fresh=fresh, sample=sampled, show_plan=show_plan)
+        try:
+            develop(session, watch_files(file, session.filter))
+        except KeyboardInterrupt:
+            printer.stop("interrupted; start it again to continue")
+            return INTERRUPTED
     return 0
-
-
-def _develop(session: DevSession, file: Path) -> None:
-    develop(session, watch_files(file, session.filter))
 
 
 def _served(shown: DevPage, port: int, printer: TextPrinter) -> HttpServer:

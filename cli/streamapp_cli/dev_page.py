@@ -11,12 +11,14 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from streamapp_cli.dev_sample import of_operators
 from streamapp_cli.progress_display import held_back_text, left_out, watermark_text
 from streamapp_cli.run_printer import RunPrinter
 from streamapp_core.plan.plan import Plan
-from streamapp_core.plan.plan_figure import draw_plan
+from streamapp_core.plan.plan_figure import NodeKind, draw_plan
 from streamapp_core.plan.render import problem_document, type_text
 from streamapp_core.problems import PlanWarning, Problem
+from streamapp_core.replay.sampled_app import shown_streams
 from streamapp_runtime.driver.fresh_start import FreshStart
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.errors import FAILURES
@@ -38,6 +40,7 @@ class DevPage:
         self._lock = threading.Lock()
         self._sample = sample
         self._plan: Plan | None = None
+        self._of: Plan | None = None
         self._summary: Summary | None = None
         self._shown: dict[str, Any] = {"app": app, "message": "starting", "problems": [], "figure": None}
 
@@ -46,11 +49,15 @@ class DevPage:
         with self._lock:
             self._shown |= values
 
-    def show_plan(self, plan: Plan) -> None:
-        """Show the figure of a plan that runs next."""
+    def show_plan(self, plan: Plan, run: Plan, *, sampled: bool = False) -> None:
+        """Show the figure of the plan of an app of which the plan `run` runs next: that of its sample, or the same."""
         with self._lock:
-            self._plan = plan
-            self._shown |= {"app": plan.app.metadata.name, "problems": [], "figure": figure_document(plan)}
+            self._plan, self._of, self._summary = run, plan if sampled else None, None
+            self._shown |= {
+                "app": plan.app.metadata.name,
+                "problems": [],
+                "figure": figure_document(plan, sampled=sampled),
+            }
 
     def show_progress(self, summary: Summary) -> None:
         """Show how far the run is."""
@@ -80,14 +87,18 @@ class DevPage:
 
     def _state(self) -> dict[str, Any]:
         with self._lock:
-            shown, summary = dict(self._shown), self._summary
+            shown, summary, sampled = dict(self._shown), self._summary, self._of
+        if summary is not None and sampled is not None:
+            summary = of_operators(summary, sampled)
         return shown | {"run": None if summary is None else run_document(summary)}
 
     def _rows(self, stream: str) -> Response:
         with self._lock:
-            plan = self._plan
+            plan, sampled = self._plan, self._of
         if plan is None:
             return _json(404, {"message": "there is no plan yet"})
+        if sampled is not None:
+            stream = shown_streams(sampled).get(stream, stream)
         try:
             return _json(200, {"rows": list(self._sample(plan, stream))})
         except FAILURES as failure:
@@ -148,12 +159,19 @@ class PagePrinter:
         self._printer.complete(summary)
 
 
-def figure_document(plan: Plan) -> dict[str, Any]:
-    """Return the figure of a plan as the page reads it."""
-    figure = draw_plan(plan)
+def figure_document(plan: Plan, *, sampled: bool = False) -> dict[str, Any]:
+    """Return the figure of a plan as the page reads it; where the app is `sampled`, operators have rows to show."""
+    figure, with_rows = draw_plan(plan), shown_streams(plan) if sampled else {}
     return {
         "nodes": [
-            {"id": node.id, "kind": str(node.kind), "name": node.name, "label": node.label, "column": node.column}
+            {
+                "id": node.id,
+                "kind": str(node.kind),
+                "name": node.name,
+                "label": node.label,
+                "column": node.column,
+                "hasRows": node.kind is NodeKind.STREAM or node.name in with_rows,
+            }
             for node in figure.nodes
         ],
         "edges": [

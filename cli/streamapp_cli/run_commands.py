@@ -168,6 +168,14 @@ def dev(
             "--fresh", help="Begin a new run, at once and with each edit that a run can't take: delete the one before."
         ),
     ] = False,
+    sample: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LENGTH|all",
+            help="Read only what came to Kafka and logs in the last 10m, say; show each operator's rows, write "
+            "nothing else.",
+        ),
+    ] = None,
     page: Annotated[
         int | None,
         typer.Option(
@@ -181,9 +189,12 @@ def dev(
     goes on with its state where it can take the edit: of code, and of settings. Other edits it can't take, nor any
     once it has completed: then --fresh begins a new run. Processors are processes of this machine.
 
+    With --sample each run is one of a copy of the app that reads its inputs to their present ends and writes to a log
+    below .streamapp, not to outputs: what each operator makes of the sample is printed and is on the page.
+
     Exit codes: 0 ended by Ctrl-C, 2 the file can't be read, 130 ended by a second Ctrl-C.
     """
     with quiet_interrupts(), runtime_imports():
         from streamapp_cli.dev_command import develop_file
 
-    raise typer.Exit(develop_file(file, fresh=fresh, page=page))
+    raise typer.Exit(develop_file(file, fresh=fresh, page=page, sample=sample))

@@ -5,8 +5,10 @@ import re
 import shutil
 import subprocess
 
+import msgspec
 import pytest
 
+from streamapp_cli.dev_page import DevPage
 from support.dev_pages import PLAN, SUMMARY, dev_page
 from support.plan_documents import accepted, document
 
@@ -34,7 +36,7 @@ def shown(page, folder, fragment=""):
 
 def test_a_browser_draws_the_plan_with_what_runs_in_it(tmp_path):
     page = dev_page()
-    page.show_plan(PLAN)
+    page.show_plan(PLAN, PLAN)
     page.show(message="runs")
     page.show_progress(SUMMARY)
     found = shown(page, tmp_path)
@@ -48,10 +50,21 @@ def test_a_browser_draws_the_plan_with_what_runs_in_it(tmp_path):
 
 def test_a_browser_shows_the_rows_of_a_stream_that_its_address_names(tmp_path):
     page = dev_page()
-    page.show_plan(PLAN)
+    page.show_plan(PLAN, PLAN)
     found = shown(page, tmp_path, "#in")
     assert "<th>offset</th>" in found
     assert "<td>&lt;b&gt;bold&lt;/b&gt;</td>" in found
+
+
+def test_a_browser_shows_the_rows_of_an_operator_of_a_sample(tmp_path):
+    rows = [{"partition": 0, "offset": 0, "row": {"k": "a", "v": 6}}]
+    page = DevPage("app", lambda _, stream: rows if stream == "large--rows" else [])
+    page.show_plan(PLAN, PLAN, sampled=True)
+    page.show_progress(msgspec.structs.replace(SUMMARY, written={"large--rows": 18}))
+    found = shown(page, tmp_path, "#large")
+    assert "18 rows, 9 rows/s" in found
+    assert "<td>6</td>" in found
+    assert len(re.findall(r'class="[a-z]+ hasRows', found)) == 3
 
 
 def test_an_edge_that_passes_nodes_goes_beside_them(tmp_path):
@@ -63,7 +76,8 @@ def test_an_edge_that_passes_nodes_goes_beside_them(tmp_path):
         {"name": "pairs", "from": "one", "join": {"with": "other", "on": {"left": "k", "right": "l"}}},
         {"name": "o", "from": "pairs", "sendTo": "out"},
     ]
-    page.show_plan(accepted(document(operators, streams={"in": "k string, v int", "out": {}})))
+    plan = accepted(document(operators, streams={"in": "k string, v int", "out": {}}))
+    page.show_plan(plan, plan)
     found = shown(page, tmp_path)
     nodes = [(int(x), int(y)) for x, y in re.findall(r'<g [^>]*transform="translate\((\d+),(\d+)\)"', found)]
     lines = [tuple(map(float, line)) for line in re.findall(r'd="M([\d.]+),([\d.]+) H([\d.]+) ', found)]

@@ -5,12 +5,10 @@ from copy import deepcopy
 from typing import Any
 
 from streamapp_core.app_tests.circumstances import Circumstances
-from streamapp_core.app_tests.tested_outputs import find_output
-from streamapp_core.plan.plan import Plan, PlannedOperator, PlannedStream, StreamRole
-from streamapp_core.plan.stream_types.stream_type import Upsert
-from streamapp_core.spec.streams import StreamChanges
+from streamapp_core.operator_rows import add_operator_rows
+from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 
-_KEPT_OF_STREAMS = (
+KEPT_OF_STREAMS = (
     "system",
     "schema",
     "key",
@@ -21,11 +19,10 @@ _KEPT_OF_STREAMS = (
     "partitioner",
     "broadcast",
 )
+"""What of a stream's declaration is about its rows, not about where and how they are kept."""
 _KEPT_OF_EVENT_TIMES = ("column", "orElse", "maxOutOfOrderness", "idleTimeout")
 _REMOVED_OF_SPEC = ("runId", "suspend", "namePrefix")
 """They are about runs elsewhere."""
-_LONGEST = 50
-"""Characters of an operator's name that the name of the stream of its rows has: 63 are the most."""
 
 
 def build_tested_app(
@@ -49,11 +46,7 @@ def build_tested_app(
         for name, system in plan.app.spec.systems.items()
     }
     spec["streams"] = {name: _stream(spec["streams"][name], plan.streams[name], plan) for name in spec["streams"]}
-    emitting = [name for name in expected if name in plan.operators and find_output(name, plan) is not None]
-    operators = [plan.operators[name] for name in emitting]
-    spec["streams"] |= {output_stream(operator.name, plan): _tap(operator, plan) for operator in operators}
-    taps = [_sender(operator.name, plan) for operator in operators]
-    spec["operators"] = [*spec["operators"], *taps]
+    add_operator_rows(spec, plan, expected, plan.default_system)
     job = spec["job"] = {**(spec.get("job") or {})}
     job |= {"commitInterval": circumstances.commit_interval, "watermarkInterval": "1ms", "onBrokenClaim": "fail"}
     if circumstances.partitions is not None:
@@ -63,24 +56,8 @@ def build_tested_app(
     return tested
 
 
-def output_stream(name: str, plan: Plan) -> str:
-    """Return the stream with the rows of an output or operator in a tested app."""
-    return name if name in plan.streams and plan.streams[name].role is StreamRole.OUTPUT else f"{name[:_LONGEST]}--rows"
-
-
-def _tap(operator: PlannedOperator, plan: Plan) -> dict[str, Any]:
-    """Return the stream of an operator's rows; where they are changes, it has those that delete, too."""
-    changes = {"changes": StreamChanges.LOG.value} if isinstance(operator.type.changes, Upsert) else {}
-    return {"system": plan.default_system, "partitions": 1, **changes}
-
-
-def _sender(name: str, plan: Plan) -> dict[str, Any]:
-    stream = output_stream(name, plan)
-    return {"name": f"{stream}-out", "from": name, "sendTo": stream}
-
-
 def _stream(declared: Mapping[str, Any], planned: PlannedStream, plan: Plan) -> dict[str, Any]:
-    stream = {name: declared[name] for name in _KEPT_OF_STREAMS if name in declared}
+    stream = {name: declared[name] for name in KEPT_OF_STREAMS if name in declared}
     if planned.spec is not None and planned.spec.changes.is_read and not planned.system_kind.transactional:
         stream["system"] = plan.default_system
     if planned.role is StreamRole.OUTPUT:

@@ -11,11 +11,11 @@ from streamapp_core.replay.positions import Positions
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.time_formats import format_milliseconds
 
-_POSITIONS = ("startFrom", "startingTimestamp", "startingOffsets", "endingTimestamp", "endingOffsets")
+POSITIONS = ("startFrom", "startingTimestamp", "startingOffsets", "endingTimestamp", "endingOffsets")
 _KEPT_OF_METADATA = ("namespace", "labels", "annotations")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _LONGEST_NAME = 63
-_TIME = "startingTimestamp"
+TIME = "startingTimestamp"
 
 
 class ReplayRefusedError(Exception):
@@ -73,15 +73,15 @@ def without_refused_times(document: Mapping[str, Any], problems: Iterable[Proble
     """
     changed = _copy(document)
     streams = changed["spec"]["streams"]
-    timed = [name for name, stream in streams.items() if _TIME in stream]
+    timed = [name for name, stream in streams.items() if TIME in stream]
     paths = {problem.path for problem in problems}
-    refused = [name for name in timed if f"spec.streams.{name}.{_TIME}" in paths]
+    refused = [name for name in timed if f"spec.streams.{name}.{TIME}" in paths]
     if timed and len(refused) == len(timed):
         raise ReplayRefusedError(
             f"no input can begin at a time: {', '.join(refused)} must be read from the beginning. Leave the time out"
         )
     for name in refused:
-        del streams[name][_TIME]
+        del streams[name][TIME]
     return changed
 
 
@@ -143,7 +143,7 @@ def _metadata(metadata: Mapping[str, Any], plan: Plan, run_id: str) -> dict[str,
 
 
 def _place(stream: dict[str, Any], name: str, replay: Replay) -> None:
-    for field in _POSITIONS:
+    for field in POSITIONS:
         stream.pop(field, None)
     stream |= _fields("starting", name, replay.start)
     if not replay.follow:

@@ -107,7 +107,7 @@ def test_a_restarted_broker_continues_where_it_was_and_the_impatient_hear_that_i
             eventually(lambda: values_of(hasty_consumer.poll([ssp_of(stream)], 10, DEADLINE)), [b"2"])
         assert producer.was_away()
         broker.start()
-        producer.send(ssp_of(stream), b"2", timestamp=1)  # only then: no transaction outlasts a slow start of the broker
+        producer.send(ssp_of(stream), b"2", timestamp=1)  # only then: a slow start may outlast a transaction
         producer.commit()
         found = []
         eventually(lambda: found.extend(values_of(consumer.poll([ssp_of(stream)], 10, 0.5))) or found, [b"2"])

@@ -8,7 +8,7 @@ import pytest
 
 from streamapp_core.ssp import Ssp
 from streamapp_core.time_formats import format_milliseconds
-from support import read_positions, replays
+from support import dev_samples, read_positions, replays
 from support.growth import HUB, Growing
 from support.read_positions import positions
 
@@ -21,6 +21,10 @@ def app(tmp_path, kafka):
 
 def test_a_replay_gives_what_the_app_gave_and_leaves_its_run_alone(app):
     replays.play(app)
+
+
+def test_a_sample_of_the_last_records_writes_nothing_to_the_brokers_topics(app, capsys):
+    dev_samples.play(app, lambda: capsys.readouterr().out)
 
 
 def test_from_a_time_to_a_time_rows_are_read_once_after_a_stop_and_while_more_come(app):

@@ -5,12 +5,13 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager
 
+import msgspec
 import pytest
 
 from streamapp_cli.dev_page import DevPage, PagePrinter
 from streamapp_runtime.errors import RuntimeFailure
 from support.dev_pages import PLAN, ROWS, SUMMARY, dev_page
-from support.plan_documents import document, planned
+from support.plan_documents import accepted, document, planned
 
 
 class Printed:
@@ -43,7 +44,7 @@ def state(page):
 def test_it_shows_the_plan_and_the_run():
     page, printed = dev_page(), Printed()
     printer = PagePrinter(printed, page)
-    page.show_plan(PLAN)
+    page.show_plan(PLAN, PLAN)
     with printer.follow() as listener:
         listener(SUMMARY)
         shown = state(page)
@@ -73,7 +74,7 @@ def test_problems_are_shown_until_there_is_a_plan():
     refused = planned(document([{"name": "o", "from": "in", "sendTo": "out"}], streams={"in": "k string"}))
     PagePrinter(Printed(), page).refuse(refused.problems)
     assert [problem["path"] for problem in state(page)["problems"]] == ["spec.operators[0].sendTo"]
-    page.show_plan(PLAN)
+    page.show_plan(PLAN, PLAN)
     assert state(page)["problems"] == []
 
 
@@ -81,8 +82,25 @@ def test_rows_of_a_stream_are_sampled():
     page = dev_page()
     with pytest.raises(urllib.error.HTTPError, match="404"):
         ask(page, "/rows?stream=in")
-    page.show_plan(PLAN)
+    page.show_plan(PLAN, PLAN)
     assert json.loads(ask(page, "/rows?stream=in")) == {"rows": ROWS["in"]}
+
+
+def test_rows_of_an_operator_are_those_of_its_stream_in_a_sample():
+    page = DevPage("app", lambda plan, stream: [{"row": {"of": [plan.run_id, stream]}}])
+    operators = [{"name": "o", "from": "in", "sendTo": "out"}]
+    run = accepted(document(operators, streams={"in": "k int", "out": {}}, runId="s"))
+    page.show_plan(PLAN, run, sampled=True)
+    assert json.loads(ask(page, "/rows?stream=large")) == {"rows": [{"row": {"of": ["s", "large--rows"]}}]}
+    assert json.loads(ask(page, "/rows?stream=in")) == {"rows": [{"row": {"of": ["s", "in"]}}]}
+    assert {node["name"]: node["hasRows"] for node in state(page)["figure"]["nodes"]} == {
+        "in": True,
+        "out": True,
+        "large": True,
+        "o": False,
+    }
+    page.show_progress(msgspec.structs.replace(SUMMARY, written={"out": 17, "large--rows": 18}))
+    assert state(page)["run"]["written"] == {"out": 17, "large": 18}
 
 
 def test_a_stream_that_can_not_be_read_is_told():
@@ -90,7 +108,7 @@ def test_a_stream_that_can_not_be_read_is_told():
         raise RuntimeFailure(f"app has no stream {stream}")
 
     page = DevPage("app", sample)
-    page.show_plan(PLAN)
+    page.show_plan(PLAN, PLAN)
     with pytest.raises(urllib.error.HTTPError, match="404") as told:
         ask(page, "/rows?stream=other")
     assert json.loads(told.value.read()) == {"message": "app has no stream other"}
