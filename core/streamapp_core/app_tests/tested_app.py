@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 from streamapp_core.app_tests.circumstances import Circumstances
-from streamapp_core.operator_rows import add_operator_rows
+from streamapp_core.app_tests.operator_rows import add_operator_rows
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 
 KEPT_OF_STREAMS = (

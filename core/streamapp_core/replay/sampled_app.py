@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from streamapp_core.app_tests.operator_rows import add_operator_rows, output_stream
 from streamapp_core.app_tests.tested_app import KEPT_OF_STREAMS
 from streamapp_core.app_tests.tested_outputs import output_names
 from streamapp_core.naming import local_run_path
-from streamapp_core.operator_rows import add_operator_rows, output_stream
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.problems import Problem
 from streamapp_core.replay.replay_app import POSITIONS, TIME

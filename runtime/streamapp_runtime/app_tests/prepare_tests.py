@@ -7,10 +7,10 @@ from typing import Any
 from streamapp_core.app_tests.app_test import AppTest, Phase, Step
 from streamapp_core.app_tests.circumstances import Circumstances
 from streamapp_core.app_tests.compare_rows import ComparedRow
+from streamapp_core.app_tests.operator_rows import output_stream
 from streamapp_core.app_tests.placed_rows import PlacedRow, check_test, expected_rows, filled_before_all, given_rows
 from streamapp_core.app_tests.tested_app import build_tested_app
 from streamapp_core.app_tests.tested_outputs import find_output
-from streamapp_core.operator_rows import output_stream
 from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.problems import Problem, sorted_problems

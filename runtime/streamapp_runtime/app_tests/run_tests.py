@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from streamapp_core.app_tests.app_test import Phase
 from streamapp_core.app_tests.circumstances import Circumstances
 from streamapp_core.app_tests.compare_rows import DiffLine, compare_rows
+from streamapp_core.app_tests.operator_rows import output_stream
 from streamapp_core.app_tests.tested_app import build_tested_app
-from streamapp_core.operator_rows import output_stream
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.app_tests.app_process import AppProcess, Outcome, StartRequest
 from streamapp_runtime.app_tests.given_records import write_stream
