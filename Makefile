@@ -105,7 +105,8 @@ fmt: .venv/ready ## Format the code and fix what can be fixed
 	@$(DEPS)/bin/ruff format --quiet $(wildcard $(CODE))
 
 # What keeps the cores busy runs in several processes; the others measure, or wait for seconds that pass.
-SOAK_CORES := tests/unit/apps/test_differential.py tests/unit/simulation tests/unit/native/test_json_decoding.py
+SOAK_CORES := tests/unit/apps/test_differential.py tests/unit/simulation $(addprefix tests/unit/native/test_,json_decoding.py \
+  avro_programs.py)
 SOAK_KAFKA := $(addprefix tests/integration/kafka/test_,soak.py supervision.py side_inputs.py late_end_of_transaction.py \
   outages.py replicated_brokers.py apps.py nexmark.py registered_values.py)
 SOAK := $(SOAK_KAFKA) $(addprefix tests/integration/test_,side_input_kills.py kills.py growing_kills.py) \
@@ -118,7 +119,7 @@ soak: .venv/ready java $(DATA)/ready ## Run the long versions of the sampled tes
 	  STREAMAPP_OPERATOR_IDLE_SECONDS=300 STREAMAPP_UNDISTURBED_SECONDS=120 STREAMAPP_DIFFERENTIAL_SEEDS=500 \
 	  STREAMAPP_LATE_COMMITS=3000 STREAMAPP_OUTAGES=17,30,120 STREAMAPP_BROKER_OUTAGES=8 \
 	  STREAMAPP_SIMULATION_SCHEDULES=10000 STREAMAPP_CLUSTER_SOAK_MINUTES=30 STREAMAPP_NEXMARK_SEEDS=3 \
-	  STREAMAPP_FUZZED_JSON=2000; failed=0; \
+	  STREAMAPP_FUZZED_JSON=2000 STREAMAPP_FUZZED_BINARY=20000; failed=0; \
 	  $(RUN) -m pytest $(SOAK_CORES) $(UNIT_PARALLEL) $(PYTEST_ARGS) || failed=1; \
 	  $(RUN) -m pytest $(SOAK) $(PYTEST_ARGS) || failed=1; \
 	  exit $$failed

@@ -17,7 +17,7 @@ from streamapp_systems.arrow_types import in_time_zone
 from streamapp_systems.file.file_chunks import Chunk, UnreadableRow
 from streamapp_systems.file.json_format import JsonFormat, parse_lines
 from streamapp_systems.file.native_json import native_json_reader
-from streamapp_systems.native.json_decoding import MessageKind
+from streamapp_systems.native.decoded_messages import MessageKind
 from streamapp_systems.protocols import Message, MessageTuple
 from support.hostile_json import mutated, random_message, random_schema
 

@@ -5,8 +5,11 @@ from typing import Protocol
 from streamapp_core.avro.avro_columns import find_mismatches
 from streamapp_core.avro.avro_schema import AvroSchemaError, AvroType, parse_avro_schema
 from streamapp_core.schema import Schema
+from streamapp_runtime.rows.native_first import NativeFirstReader, ValueReader
 from streamapp_runtime.rows.schema_messages import SchemaDecoder
 from streamapp_systems.avro.avro_decoding import AvroRowReader
+from streamapp_systems.native.avro_programs import NativeAvroDecoder
+from streamapp_systems.native.decoded_messages import NativeDecodingError
 from streamapp_systems.schema_header import HEADER, MAGIC
 
 
@@ -32,9 +35,9 @@ class AvroDecoder(SchemaDecoder):
         header_of = None if isinstance(writers, str) else lambda value: value[:HEADER]
         super().__init__(schema, header_of, self._new_reader)
 
-    def _new_reader(self, header: bytes) -> AvroRowReader | str:
+    def _new_reader(self, header: bytes) -> ValueReader | str:
         if isinstance(self._writers, str):
-            return AvroRowReader(parse_avro_schema(self._writers), self._schema)
+            return _avro_reader(parse_avro_schema(self._writers), self._schema)
         if len(header) < HEADER or header[:1] != MAGIC:
             return "it has no schema id: a byte 0 and four bytes before the record of Avro"
         number = int.from_bytes(header[1:], "big")
@@ -45,4 +48,12 @@ class AvroDecoder(SchemaDecoder):
         for mismatch in find_mismatches(writer, self._schema):
             if not mismatch.missing:
                 return f"schema {number}: column {mismatch.path}: {mismatch.reason}"
-        return AvroRowReader(writer, self._schema)
+        return _avro_reader(writer, self._schema)
+
+
+def _avro_reader(writer: AvroType, schema: Schema) -> ValueReader:
+    reader = AvroRowReader(writer, schema)
+    try:
+        return NativeFirstReader(NativeAvroDecoder(writer, schema), reader)
+    except NativeDecodingError:
+        return reader

@@ -5,16 +5,15 @@ A field that is absent or null is null; fields the schema lacks are ignored; of 
 
 from collections.abc import Collection
 
-import numpy as np
 import pyarrow as pa
 
 from streamapp_core.spec.streams import PLAIN_JSON, JsonOptions
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.json_objects import JsonObjectDecoder
-from streamapp_runtime.rows.message_rows import MessageRows, select_messages, value_column
+from streamapp_runtime.rows.message_rows import MessageRows, value_column
+from streamapp_runtime.rows.native_first import complete_rows
 from streamapp_systems.file.json_writing import json_texts
 from streamapp_systems.file.native_json import NativeJsonReader, native_json_reader
-from streamapp_systems.native.json_decoding import MessageKind
 from streamapp_systems.protocols import Messages
 
 
@@ -44,20 +43,7 @@ class JsonDecoder:
         found = None if self._native is None or values is None else self._native.read(values)
         if found is None:
             return self._objects.decode(messages, ssp)
-        if len(found.rows) == len(messages):
-            return MessageRows(rows=found.rows, messages=messages, bad=())
-        sure = np.flatnonzero(found.kinds == MessageKind.ROW)
-        unsure = np.flatnonzero(found.kinds == MessageKind.UNSURE)
-        if not len(unsure):
-            return MessageRows(rows=found.rows, messages=select_messages(messages, sure), bad=())
-        left = select_messages(messages, unsure)
-        judged = self._objects.decode(left, ssp)
-        unreadable = {record.offset for record in judged.bad}
-        readable = np.array([message.offset not in unreadable for message in left], np.bool_)
-        places = np.concatenate((sure, unsure[readable]))
-        order = np.argsort(places)
-        rows = pa.concat_tables([found.rows, judged.rows]).combine_chunks().take(order)
-        return MessageRows(rows=rows, messages=select_messages(messages, places[order]), bad=judged.bad)
+        return complete_rows(found, messages, lambda left: self._objects.decode(left, ssp))
 
 
 def encode_json(rows: pa.Table, options: JsonOptions = PLAIN_JSON) -> pa.BinaryArray:

@@ -1,34 +1,27 @@
 """Messages that have a schema of their own, behind its number (Confluent's wire format) or alone: read by schema."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streamapp_core.schema import Schema
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.json_messages import JsonDecoder
-from streamapp_runtime.rows.message_rows import MessageRows
+from streamapp_runtime.rows.message_rows import MessageRows, value_column
+from streamapp_runtime.rows.native_first import NativeFirstReader, ValueReader, complete_rows
 from streamapp_runtime.rows.tombstones import TombstoneRow
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
-
-
-class ValueReader(Protocol):
-    """Reads the values that were written with one schema."""
-
-    def read(
-        self, values: Sequence[bytes], header: int = 0
-    ) -> tuple[pa.Table, npt.NDArray[np.bool_], Mapping[int, str]]:
-        """Return the rows of the values that can be read, which these are, and why the others, by number, can't."""
-        ...
+from streamapp_systems.native.decoded_messages import NativeRows
+from streamapp_systems.protocols import BadRecord, Message, MessageColumns, Messages, MessageTuple
 
 
 class SchemaDecoder:
-    """Decodes the messages of one stream: all that have the same header at once."""
+    """Decodes the messages of one stream: all that have the same header at once.
+
+    The native library reads what it is sure of, where readers have it.
+    """
 
     def __init__(
         self,
@@ -50,6 +43,24 @@ class SchemaDecoder:
 
     def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
         """See `MessageDecoder.decode`; values that are `TombstoneRow` are JSON."""
+        found = self._read_sure(messages)
+        if found is None:
+            return self._judge(messages, ssp)
+        return complete_rows(found, messages, lambda left: self._judge(left, ssp))
+
+    def _read_sure(self, messages: Messages) -> NativeRows | None:
+        """Read messages that have the header of the first one; None if no reader of it is known, or can."""
+        if not isinstance(messages, MessageColumns) and TombstoneRow in set(map(type, messages.values)):
+            return None
+        column = value_column(messages)
+        first = None if column is None else next((value for value in column if value.is_valid), None)
+        if column is None or first is None:
+            return None
+        header = b"" if self._header_of is None else self._header_of(first.as_py())
+        reader = self._reader(header) if self._header_of is None else self._readers.get(header)
+        return reader.read_sure(column, header) if isinstance(reader, NativeFirstReader) else None
+
+    def _judge(self, messages: Messages, ssp: Ssp) -> MessageRows:
         given: Messages = messages
         if None in messages.values:
             given = MessageTuple(message for message in messages if message.value is not None)
@@ -58,7 +69,10 @@ class SchemaDecoder:
         places: list[np.ndarray] = []
         reasons: dict[int, str] = {}
         for header, numbers in self._grouped(values).items():
-            rows, kept, why = self._read(header, [given[number] for number in numbers], ssp)
+            if header is None:
+                rows, kept, why = self._read_tombstones([given[number] for number in numbers], ssp)
+            else:
+                rows, kept, why = self._read(header, [values[number] for number in numbers])
             parts.append(rows)
             places.append(np.array(numbers, np.int64)[kept])
             reasons |= {numbers[number]: reason for number, reason in why.items()}
@@ -85,16 +99,12 @@ class SchemaDecoder:
             groups[None if isinstance(value, TombstoneRow) else header_of(value)].append(number)
         return {**groups}
 
-    def _read(
-        self, header: bytes | None, messages: Sequence[Message], ssp: Ssp
-    ) -> tuple[pa.Table, np.ndarray, dict[int, str]]:
-        if header is None:
-            return self._read_tombstones(messages, ssp)
+    def _read(self, header: bytes, values: Sequence[bytes]) -> tuple[pa.Table, np.ndarray, dict[int, str]]:
         reader = self._reader(header)
         if isinstance(reader, str):
             nothing = arrow_schema(self._schema).empty_table()
-            return nothing, np.zeros(len(messages), np.bool_), dict.fromkeys(range(len(messages)), reader)
-        rows, kept, why = reader.read([message.value or b"" for message in messages], len(header))
+            return nothing, np.zeros(len(values), np.bool_), dict.fromkeys(range(len(values)), reader)
+        rows, kept, why = reader.read(values, len(header))
         return rows, kept, dict(why)
 
     def _read_tombstones(self, messages: Sequence[Message], ssp: Ssp) -> tuple[pa.Table, np.ndarray, dict[int, str]]:

@@ -1,24 +1,14 @@
 """JSON objects as rows by the native library, as far as it is sure of them."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streamapp_core.spec.streams import JsonOptions
 from streamapp_systems.arrow_types import in_time_zone, in_utc
 from streamapp_systems.file.json_column_values import parse_column
-from streamapp_systems.native.json_decoding import NativeDecodingError, NativeJsonDecoder
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NativeRows:
-    """The `MessageKind` of each value, and the rows of those that are rows."""
-
-    kinds: npt.NDArray[np.uint8]
-    rows: pa.Table
+from streamapp_systems.native.decoded_messages import NativeDecodingError, NativeRows
+from streamapp_systems.native.json_decoding import NativeJsonDecoder
 
 
 class NativeJsonReader:

@@ -39,15 +39,15 @@ static bool prepare(struct decoder *decoder, int64_t rows)
 {
     const struct json_schema *schema = decoder->schema;
     decoder->readers = calloc((size_t)schema->node_count, sizeof *decoder->readers);
-    decoder->columns = calloc((size_t)schema->node_count, sizeof *decoder->columns);
-    if (!decoder->readers || !decoder->columns)
+    decoder->rows.columns = calloc((size_t)schema->node_count, sizeof *decoder->rows.columns);
+    if (!decoder->readers || !decoder->rows.columns)
         return false;
     for (int64_t i = 0; i < schema->node_count; i++) {
         const struct json_node *node = &schema->nodes[i];
         struct reader *reader = &decoder->readers[i];
-        struct column *column = &decoder->columns[i];
+        struct column *column = &decoder->rows.columns[i];
         *reader = (struct reader){node, column, decoder->readers + node->first_child, NULL, 0, 0};
-        column->children = decoder->columns + node->first_child;
+        column->children = decoder->rows.columns + node->first_child;
         column->child_count = node->child_count;
         column->left_out = node->left_out;
         set_layout(column, node->kind);
@@ -67,51 +67,30 @@ static void forget(struct decoder *decoder)
 {
     for (int64_t i = 0; decoder->readers && i < decoder->schema->node_count; i++)
         free(decoder->readers[i].names);
-    if (decoder->columns)
-        column_free(&decoder->columns[0]);
+    if (decoder->rows.columns)
+        column_free(&decoder->rows.columns[0]);
     free(decoder->readers);
-    free(decoder->columns);
-    free(decoder->slots);
+    free(decoder->rows.columns);
+    free(decoder->slots.slots);
 }
 
-/* Read one message; false, and no row of it is left, where that isn't sure. */
-static bool read_message(struct decoder *decoder, const uint8_t *begin, const uint8_t *end)
+static bool read_message(struct row_reader *rows, const uint8_t *begin)
 {
-    struct reader *root = &decoder->readers[0];
-    int64_t rows = root->column->length;
-    decoder->in.end = end;
+    struct decoder *decoder = (struct decoder *)rows;
+    const uint8_t *end = rows->end;
+    decoder->in = (struct json_bounds){end, rows->readable};
     const uint8_t *at = json_skip_space(begin, end);
-    at = at < end && *at == '{' ? json_read_object(decoder, root, at) : NULL;
-    if (at && json_skip_space(at, end) == end)
-        return true;
-    if (!decoder->out_of_memory)
-        column_truncate(root->column, rows);
-    return false;
+    at = at < end && *at == '{' ? json_read_object(decoder, &decoder->readers[0], at) : NULL;
+    return at && json_skip_space(at, end) == end;
 }
 
-static bool has_value(const uint8_t *validity, int64_t at) { return !validity || validity[at >> 3] >> (at & 7) & 1; }
-
-int64_t streamapp_decode_json(const struct json_schema *schema, const uint8_t *data, int64_t data_length,
-                              const int32_t *offsets, const uint8_t *validity, int64_t validity_at, int64_t count,
-                              uint8_t *status, struct ArrowArray *into)
+int64_t streamapp_decode_json(const struct json_schema *schema, const struct messages *messages, uint8_t *status,
+                              struct ArrowArray *into)
 {
-    struct decoder decoder = {.schema = schema, .in.readable = data + data_length};
+    struct decoder decoder = {.rows.read = read_message, .schema = schema};
     int64_t rows = ERROR_MEMORY;
-    for (int64_t i = 0; i < count; i++)
-        if (offsets[i] < 0 || offsets[i + 1] < offsets[i] || offsets[i + 1] > data_length)
-            return ERROR_OFFSETS;
-    decoder.out_of_memory = !prepare(&decoder, count);
-    for (int64_t i = 0; i < count && !decoder.out_of_memory; i++) {
-        if (!has_value(validity, validity_at + i))
-            status[i] = STATUS_NO_VALUE;
-        else
-            status[i] = read_message(&decoder, data + offsets[i], data + offsets[i + 1]) ? STATUS_ROW : STATUS_UNSURE;
-    }
-    if (!decoder.out_of_memory) {
-        int64_t found = decoder.columns[0].length;
-        if (column_export(&decoder.columns[0], into))
-            rows = found;
-    }
+    if (prepare(&decoder, messages->count))
+        rows = messages_decode(messages, &decoder.rows, status, into);
     forget(&decoder);
     return rows;
 }

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "arrow_columns.h"
 #include "json_numbers.h"
+#include "message_decoding.h"
 
 enum json_kind {
     KIND_BOOL,
@@ -40,17 +40,8 @@ struct json_schema {
     const json_power *powers;
 };
 
-enum json_status { STATUS_ROW, STATUS_UNSURE, STATUS_NO_VALUE };
-
-enum json_error { ERROR_MEMORY = -1, ERROR_OFFSETS = -2 };
-
-/* Decode messages, which are values of an Arrow array of binary: `offsets` begins at its first one, `validity` (perhaps
-   NULL) has its bit at `validity_at`. Status tells of each what it is; those that are rows become, in their order, a
-   struct array. Of a column that is left out values are checked, and there is no child for it.
-
-   Return how many messages are rows, or an error; after an error `into` is untouched. */
-int64_t streamapp_decode_json(const struct json_schema *schema, const uint8_t *data, int64_t data_length,
-                              const int32_t *offsets, const uint8_t *validity, int64_t validity_at, int64_t count,
-                              uint8_t *status, struct ArrowArray *into);
+/* See `messages_decode`. Of a column that is left out values are checked, and there is no child for it. */
+int64_t streamapp_decode_json(const struct json_schema *schema, const struct messages *messages, uint8_t *status,
+                              struct ArrowArray *into);
 
 #endif

@@ -3,7 +3,6 @@
 import ctypes
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from functools import cache
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamapp_core.spec.streams import JsonTimestamps
-from streamapp_systems.native.library import native_library
+from streamapp_systems.native.decoded_messages import MessageFunction, NativeDecodingError
 from streamapp_systems.variants.variant_columns import is_variant
 
 (
@@ -50,20 +49,6 @@ _MICROSECONDS = {JsonTimestamps.SECONDS: 1_000_000, JsonTimestamps.MILLIS: 1_000
 _DEEPEST = 40
 _FIRST_POWER, _LAST_POWER = -342, 308
 _POWER_BITS = 128
-_ARRAY_BYTES = 80
-"""Bytes of an `ArrowArray` of Arrow's C data interface."""
-
-
-class MessageKind(IntEnum):
-    """The judgement of a message: a row; perhaps one, which another decoder says; or nothing, as it has no value."""
-
-    ROW = 0
-    UNSURE = 1
-    NO_VALUE = 2
-
-
-class NativeDecodingError(Exception):
-    """The library is absent, or can't read such objects; the message says which."""
 
 
 class _Node(ctypes.Structure):
@@ -116,7 +101,7 @@ class NativeJsonDecoder:
         Raises:
             NativeDecodingError: the library is absent, or can't read such objects.
         """
-        self._decode = _decode_function()
+        self._function = MessageFunction("streamapp_decode_json")
         kinds = [
             _left_out(_kind(field.type, timestamps), field) if field.name in left_out else _kind(field.type, timestamps)
             for field in fields
@@ -139,41 +124,16 @@ class NativeJsonDecoder:
         Raises:
             MemoryError: there is too little.
         """
-        validity, offsets, data = values.buffers()
-        kinds = np.empty(len(values), np.uint8)
-        array = (ctypes.c_char * _ARRAY_BYTES)()
-        count = self._decode(
-            ctypes.byref(self._description),
-            (data or offsets).address,
-            0 if data is None else data.size,
-            offsets.address + values.offset * pa.int32().byte_width,
-            None if validity is None else validity.address,
-            values.offset,
-            len(values),
-            kinds.ctypes.data,
-            ctypes.addressof(array),
-        )
-        if count < 0:
-            raise MemoryError("there is no memory for the columns of JSON messages")
-        found = pa.RecordBatch._import_from_c(ctypes.addressof(array), self._schema)  # noqa: SLF001 - how libraries do
-        columns = iter(found.columns)
+        found = self._function.decode(self._description, values, self._schema)
+        if found is None:  # a text is no longer than its message
+            raise MemoryError("JSON messages are too large for their columns")
+        kinds, rows = found
+        columns = iter(rows.columns)
         return DecodedObjects(
             kinds=kinds,
-            count=count,
+            count=rows.num_rows,
             columns=tuple(None if built is None else next(columns) for built in self._built),
         )
-
-
-@cache
-def _decode_function() -> "ctypes._NamedFuncPointer":
-    library = native_library()
-    if library.functions is None:
-        raise NativeDecodingError(library.why_absent)
-    function = library.functions.streamapp_decode_json
-    pointer, number = ctypes.c_void_p, ctypes.c_int64
-    function.argtypes = [pointer, pointer, number, pointer, pointer, number, number, pointer, pointer]
-    function.restype = number
-    return function
 
 
 def _kind(kind: pa.DataType, timestamps: JsonTimestamps, depth: int = 0) -> _Kind:

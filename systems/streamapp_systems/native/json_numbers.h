@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-__extension__ typedef __int128 int128_t;
-__extension__ typedef unsigned __int128 uint128_t;
+#include "wide_integers.h"
 
 enum { FIRST_POWER = -342, LAST_POWER = 308 };
 

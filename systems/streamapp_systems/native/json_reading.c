@@ -1,9 +1,5 @@
 #include "json_reading.h"
 
-#include <stdlib.h>
-
-enum { FEW_KEYS = 12, MOST_PROBES = 32 };
-
 static const uint8_t *read_value(struct decoder *decoder, struct reader *reader, const uint8_t *at);
 
 static const uint8_t *read_list(struct decoder *decoder, struct reader *reader, const uint8_t *at)
@@ -16,59 +12,6 @@ static const uint8_t *read_list(struct decoder *decoder, struct reader *reader, 
     if (at)
         column_append_end(reader->column, reader->children[0].column->length);
     return at;
-}
-
-static const uint8_t *key_at(const struct column *keys, int64_t at, size_t *length)
-{
-    const int32_t *offsets = (const int32_t *)(const void *)keys->values;
-    *length = (size_t)(offsets[at + 1] - offsets[at]);
-    return keys->data + offsets[at];
-}
-
-static bool same_keys(const struct column *keys, int64_t first, int64_t second)
-{
-    size_t one, other;
-    const uint8_t *begin = key_at(keys, first, &one), *second_begin = key_at(keys, second, &other);
-    return one == other && (one == 0 || memcmp(begin, second_begin, one) == 0);
-}
-
-/* Return whether no key from a place on is there twice, as far as that can be found soon. */
-static bool keys_differ(struct decoder *decoder, const struct column *keys, int64_t first)
-{
-    size_t slots, mask;
-    if (keys->length - first <= FEW_KEYS) {
-        for (int64_t i = first + 1; i < keys->length; i++)
-            for (int64_t j = first; j < i; j++)
-                if (same_keys(keys, i, j))
-                    return false;
-        return true;
-    }
-    for (slots = 32; slots < 2 * (size_t)(keys->length - first);)
-        slots *= 2;
-    mask = slots - 1;
-    if (slots > decoder->slot_count) {
-        free(decoder->slots);
-        decoder->slots = malloc(slots * sizeof *decoder->slots);
-        decoder->slot_count = decoder->slots ? slots : 0;
-        if (!decoder->slots) {
-            json_no_memory(decoder);
-            return false;
-        }
-    }
-    memset(decoder->slots, 0xff, slots * sizeof *decoder->slots);
-    for (int64_t i = first; i < keys->length; i++) {
-        size_t length, probes = 0;
-        const uint8_t *key = key_at(keys, i, &length);
-        uint64_t hash = UINT64_C(14695981039346656037);
-        for (size_t at = 0; at < length; at++)
-            hash = (hash ^ key[at]) * UINT64_C(1099511628211);
-        size_t slot = (size_t)(hash ^ hash >> 32) & mask;
-        for (; decoder->slots[slot] >= 0; slot = (slot + 1) & mask)
-            if (probes++ == MOST_PROBES || same_keys(keys, i, decoder->slots[slot]))
-                return false;
-        decoder->slots[slot] = (int32_t)i;
-    }
-    return true;
 }
 
 static const uint8_t *read_map(struct decoder *decoder, struct reader *reader, const uint8_t *at)
@@ -91,8 +34,11 @@ static const uint8_t *read_map(struct decoder *decoder, struct reader *reader, c
             return NULL;
         column_end_value(entries->column);
     }
-    if (!at || !keys_differ(decoder, keys->column, first))
+    if (!at)
         return NULL;
+    enum key_answer answer = keys_differ(&decoder->slots, keys->column, first);
+    if (answer != KEYS_DIFFER)
+        return answer == KEYS_UNSURE ? NULL : json_no_memory(decoder);
     column_append_end(reader->column, entries->column->length);
     return at;
 }

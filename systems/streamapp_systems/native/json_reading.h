@@ -4,6 +4,7 @@
 
 #include "json_decoding.h"
 #include "json_scanning.h"
+#include "map_keys.h"
 
 /* The name of a member as it stood in a message, up to its colon, and the child that it names, or NULL. */
 struct known_name {
@@ -22,13 +23,11 @@ struct reader {
 };
 
 struct decoder {
+    struct row_reader rows; /* the first member, by which one is known for the other */
     struct json_bounds in;
     const struct json_schema *schema;
     struct reader *readers;
-    struct column *columns;
-    int32_t *slots; /* for the keys of one map */
-    size_t slot_count;
-    bool out_of_memory;
+    struct key_slots slots;
 };
 
 /* These return the place behind a value of which they have appended all, or NULL: then a part of it may be there. */
@@ -40,7 +39,7 @@ bool json_append_text(struct column *column, const struct json_bounds *in, const
 
 static inline const uint8_t *json_no_memory(struct decoder *decoder)
 {
-    decoder->out_of_memory = true;
+    decoder->rows.error = ERROR_MEMORY;
     return NULL;
 }
 

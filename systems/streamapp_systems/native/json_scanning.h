@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "utf8.h"
+
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -23,9 +25,6 @@ struct json_text {
     size_t length;
     bool escaped;
 };
-
-/* Return whether these bytes are UTF-8, as Python has it: no surrogates, the shortest forms. */
-bool json_is_utf8(const uint8_t *at, const uint8_t *end);
 
 /* Step over an escape, or two that are a pair of surrogates; surrogates alone are refused. */
 const uint8_t *json_skip_escape(const uint8_t *at, const uint8_t *end);
@@ -92,7 +91,7 @@ static inline const uint8_t *json_scan_text(const struct json_bounds *in, const 
         text->escaped = true;
     }
     text->length = (size_t)(at - text->begin);
-    return found && !json_is_utf8(text->begin, at) ? NULL : at + 1;
+    return found && !is_utf8(text->begin, at) ? NULL : at + 1;
 }
 
 /* Step over what opens a list or an object, and, where that is empty, what closes it; `more` says whether it isn't. */

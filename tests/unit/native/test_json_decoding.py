@@ -16,13 +16,10 @@ from hypothesis import strategies as st
 from streamapp_core.schema import parse_schema
 from streamapp_core.spec.streams import JsonTimestamps
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.native.json_decoding import (
-    MessageKind,
-    NativeDecodingError,
-    NativeJsonDecoder,
-    leading_bits,
-)
+from streamapp_systems.native.decoded_messages import MessageKind, NativeDecodingError
+from streamapp_systems.native.json_decoding import NativeJsonDecoder, leading_bits
 from streamapp_systems.native.library import native_library
+from support.binary_messages import exactly
 from support.compilers import compiler
 from support.json_decoders import check_sure_messages, compare_decoders, compare_file_readers
 
@@ -44,14 +41,6 @@ def decode(schema, *messages, timestamps=JsonTimestamps.TEXT, left_out=()):
         if column is not None:
             column.validate(full=True)
     return found
-
-
-def exactly(messages):
-    """Return messages as an array whose last byte is the last one of its buffer."""
-    offsets = np.cumsum([0, *(len(message or b"") for message in messages)], dtype=np.int32)
-    validity = pa.array([message is not None for message in messages]).buffers()[1]
-    data = pa.py_buffer(b"".join(message or b"" for message in messages))
-    return pa.Array.from_buffers(pa.binary(), len(messages), [validity, pa.py_buffer(offsets), data])
 
 
 def one_column(kind, *values):

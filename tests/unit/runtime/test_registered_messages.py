@@ -1,11 +1,14 @@
 """Messages behind the ids of their schemas: each is read by its own writer's schema, or is a bad record."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from streamapp_runtime.rows.tombstones import KeyColumn, replace_tombstones
-from streamapp_systems.protocols import Message, MessageTuple, Unavailable
+from streamapp_systems.native.library import without_native_library
+from streamapp_systems.protocols import Message, MessageColumns, MessageTuple, Unavailable
 from streamapp_systems.schema_header import header_of
+from support.json_decoders import assert_same
 from support.registered_messages import (
     AVRO,
     AWAY,
@@ -38,6 +41,26 @@ def test_each_message_is_read_by_the_schema_it_was_written_with(form):
     assert read(decoder, *mixed).rows == found.rows
     assert read(decoder, *form.firsts).rows["k"].to_pylist() == [0, 1, 2]
     assert writers.asked == 2
+
+
+@forms
+def test_rows_and_reasons_are_the_same_without_the_native_library(form):
+    values = [*form.firsts, *form.seconds, form.firsts[0][:-1], form.seconds[0] + b"x", b"", header_of(7), None]
+    messages = MessageTuple(
+        Message(FIRST_OFFSET + n, 0, None, value) for n, value in enumerate([*values, *values[::-1]])
+    )
+    columns = MessageColumns(
+        offset_column=np.arange(FIRST_OFFSET, FIRST_OFFSET + len(messages)),
+        timestamp_column=np.zeros(len(messages), np.int64),
+        key_column=pa.nulls(len(messages), pa.binary()),
+        value_column=pa.array(messages.values, pa.binary()),
+    )
+    with without_native_library():
+        expected = form.new_decoder().decode(messages, SSP)
+    decoder = form.new_decoder()
+    for given in (messages, columns, messages, columns):
+        assert_same(decoder.decode(given, SSP), expected)
+    assert len(expected.bad) == 8
 
 
 @forms
