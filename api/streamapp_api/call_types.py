@@ -356,6 +356,9 @@ class DeltaSystem(TypedDict):
     compact_every: NotRequired[str | None]
     """How often small files of the tables that are written are joined into larger ones, which changes no row; without
     it, that is for others to do."""
+    vacuum_every: NotRequired[str | None]
+    """How often files that no version of the tables that are written has needed for a week, or for their
+    `delta.deletedFileRetentionDuration`, are removed; without it, that is for others to do."""
 
 
 class FileSystem(TypedDict):

@@ -51,6 +51,7 @@ from streamapp_systems.secret_reader import LocalSecrets
 from streamapp_systems.tables import FileJoiner, OpenAppended, OpenTables, TableOutput, WrittenTable
 
 if TYPE_CHECKING:
+    from streamapp_systems.delta import DeltaVacuum
     from streamapp_systems.iceberg import CatalogAccess, GrowingIceberg
     from streamapp_systems.postgresql import PostgresqlDatabase, StagedRows
 
@@ -165,6 +166,14 @@ class Systems(Protocol):
 
         Raises:
             StreamSystemError: what keeps it can't be opened.
+        """
+        ...
+
+    def open_vacuum(self, system: SystemSpec, table: StreamDescriptor) -> "DeltaVacuum":
+        """Open what finds and removes files that an output, a table of Delta, no longer needs.
+
+        Raises:
+            StreamSystemError: the store of the table can't be opened.
         """
         ...
 
@@ -285,6 +294,12 @@ class LocalSystems:
         """See `Systems.open_file_joiner`."""
         names = (f"part-joined-{uuid.uuid4().hex}" for _ in count())
         return FileJoiner(self._open_tables(system)(table.address), names)
+
+    def open_vacuum(self, system: SystemSpec, table: StreamDescriptor) -> "DeltaVacuum":
+        """See `Systems.open_vacuum`."""
+        from streamapp_systems.delta import DeltaVacuum
+
+        return DeltaVacuum(self.place(system) / table.address)
 
     def open_staged_rows(self, system: SystemSpec, app: str) -> "StagedRows":
         """See `Systems.open_staged_rows`."""

@@ -10,6 +10,7 @@ from simulation.simulated_admin import SimulatedAdmin
 from simulation.simulated_consumer import SimulatedConsumer
 from simulation.simulated_producer import SimulatedProducer
 from streamapp_core.spec.systems import SystemSpec
+from streamapp_systems.delta import DeltaVacuum
 from streamapp_systems.kafka import Cluster
 from streamapp_systems.objects import Place
 from streamapp_systems.postgresql import StagedRows
@@ -94,6 +95,10 @@ class DirectSystems:
     def open_file_joiner(self, system: SystemSpec, table: StreamDescriptor) -> FileJoiner:
         """See `Systems.open_file_joiner`."""
         return self._local.open_file_joiner(system, table)
+
+    def open_vacuum(self, system: SystemSpec, table: StreamDescriptor) -> DeltaVacuum:
+        """See `Systems.open_vacuum`."""
+        return self._local.open_vacuum(system, table)
 
     def open_staged_rows(self, system: SystemSpec, app: str) -> StagedRows:
         """See `Systems.open_staged_rows`."""

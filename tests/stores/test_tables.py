@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.delta import DeltaTableFolder
+from streamapp_systems.delta import DeltaTableFolder, DeltaVacuum
 from streamapp_systems.folder import FolderAdmin, FolderConsumer, growing_tables
 from streamapp_systems.folder.file_journal import FileJournal
 from streamapp_systems.folder.growing_table import GrowingTable
@@ -297,6 +297,23 @@ def test_small_files_are_joined(bucket, tmp_path, library):
     assert (len(live(table)), table.found()) == (3, list(range(15)))
     made = [path for path in bucket.objects(below=True)[0] if "part-joined" in path.key]
     assert sorted(map(str, made)) == sorted(str(place) for place, _ in live(table))
+
+
+def test_objects_that_a_table_needs_no_more_are_removed(server, bucket):
+    create(bucket, ("city",))
+    publish_each(table_in(bucket), range(3), ("city",))
+    kept = {path.key for path in (bucket / "t").objects(below=True)[0]}
+    for key in ("t/left.parquet", "t/city=c-1/left.parquet", "t/other/theirs.parquet"):
+        (bucket / key).write_bytes(b"")
+    found = DeltaVacuum(bucket / "t")
+    assert (found.look(), found.look()) == ([], [])
+    server.make_older(bucket.bucket.name, 8 * 86_400)
+    assert found.look() == []
+    removed = found.look()
+    assert removed == ["city=c-1/left.parquet", "left.parquet"]
+    found.remove(removed)
+    assert {path.key for path in (bucket / "t").objects(below=True)[0]} == kept | {"t/other/theirs.parquet"}
+    assert table_in(bucket).found() == [0, 1, 2]
 
 
 def test_a_version_is_read_whole_without_a_journal_until_it_is_gone(bucket):

@@ -1,5 +1,6 @@
 """A server that speaks S3 on the loopback interface: versitygw, whose objects are files of a folder."""
 
+import os
 import socket
 import time
 from pathlib import Path
@@ -65,6 +66,13 @@ class ObjectServer(Startable):
     def make_bucket(self, name: str) -> None:
         """Make a bucket."""
         self._folder("buckets", name).mkdir(parents=True)
+
+    def make_older(self, bucket: str, seconds: float) -> None:
+        """Make all objects of a bucket older, as if it were so much later."""
+        for path in self._folder("buckets", bucket).rglob("*"):
+            if path.is_file():
+                written = path.stat().st_mtime - seconds
+                os.utime(path, (written, written))
 
     def stop(self) -> None:
         """End the server, as a crash would; its objects stay."""

@@ -85,6 +85,7 @@ class NoticeReason(OpenEnum):
     SOURCE_NOT_READ = "SourceNotRead"
     """A job of Spark could not read what a source has got: it is tried again, and its rows come later."""
     TABLE_NOT_COMPACTED = "TableNotCompacted"
+    TABLE_NOT_VACUUMED = "TableNotVacuumed"
     """Small files of a table that is written could not be joined: that is tried again, and its rows are there."""
     OUTPUT_NOT_WRITTEN = "OutputNotWritten"
     """A job of Spark could not write what is committed: it is tried again, and the rows stay staged."""

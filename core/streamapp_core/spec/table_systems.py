@@ -71,6 +71,13 @@ class DeltaSystem(SpecModel):
         Field(description="How often committed rows are added to the tables that are written, each time as a version."),
     ] = "30s"  # type: ignore[assignment]
     compact_every: CompactEvery = None
+    vacuum_every: Annotated[
+        Annotated[Duration, between("1s", "365d")] | None,
+        Field(
+            description="How often files that no version of the tables that are written has needed for a week, or for "
+            "their `delta.deletedFileRetentionDuration`, are removed; without it, that is for others to do."
+        ),
+    ] = None
 
 
 class IcebergCatalog(SpecModel):

@@ -2,5 +2,6 @@
 
 from streamapp_systems.delta.delta_table import DeltaTableFolder
 from streamapp_systems.delta.table_layout import layout_mismatches
+from streamapp_systems.delta.vacuum import DeltaVacuum
 
-__all__ = ["DeltaTableFolder", "layout_mismatches"]
+__all__ = ["DeltaTableFolder", "DeltaVacuum", "layout_mismatches"]

@@ -106,7 +106,7 @@ class DeltaVersion:
             )
         except (DeltaError, OSError) as error:
             if not written.exists():
-                raise _table_error(self.folder, "written", error) from error
+                raise table_error(self.folder, "written", error) from error
             if not _adds(written, added):
                 self._sync([version])
                 return False
@@ -153,7 +153,7 @@ class DeltaVersion:
         interval = int(self.layout.configuration.get(_CHECKPOINT_INTERVAL, _DEFAULT_INTERVAL))
         if (version + 1) % interval == 0:  # as the library does
             with suppress(DeltaError, OSError):  # the commits are there; others make one later
-                DeltaTable(str(self.folder), storage_options=_options(self.folder)).create_checkpoint()
+                DeltaTable(str(self.folder), storage_options=library_options(self.folder)).create_checkpoint()
         return True
 
     def sync(self) -> None:
@@ -195,11 +195,13 @@ class DeltaTableFolder:
         if not (self._folder / _LOG).is_dir():
             return None
         try:
-            return DeltaVersion(self._folder, DeltaTable(str(self._folder), storage_options=_options(self._folder)))
+            return DeltaVersion(
+                self._folder, DeltaTable(str(self._folder), storage_options=library_options(self._folder))
+            )
         except TableNotFoundError:
             return None
         except (DeltaError, OSError) as error:
-            raise _table_error(self._folder, "read", error) from error
+            raise table_error(self._folder, "read", error) from error
 
     def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> DeltaVersion:
         """Create the table if there is none, and load it. Partition columns are found whatever their case.
@@ -219,11 +221,11 @@ class DeltaTableFolder:
                 mode="ignore",
                 partition_by=partitioned,
                 commit_properties=CommitProperties(max_commit_retries=0),
-                storage_options=_options(self._folder),
+                storage_options=library_options(self._folder),
             )
         except (DeltaError, OSError) as error:
             if self.load() is None:
-                raise _table_error(self._folder, "created", error) from error
+                raise table_error(self._folder, "created", error) from error
         if not isinstance(self._folder, ObjectPath):
             for folder in (self._folder / _LOG, self._folder, self._folder.parent):
                 sync_folder(folder)
@@ -233,11 +235,12 @@ class DeltaTableFolder:
         return created
 
 
-def _options(folder: Place) -> dict[str, str] | None:
+def library_options(folder: Place) -> dict[str, str] | None:
+    """Return the options by which the library opens a table: None of one on a disk."""
     return folder.bucket.storage_options if isinstance(folder, ObjectPath) else None
 
 
-def _table_error(folder: Place, done: str, error: Exception) -> StreamSystemError:
+def table_error(folder: Place, done: str, error: Exception) -> StreamSystemError:
     """Return what the library's error means: in a store of objects, that the store is away, or refuses."""
     what = f"table {folder} can't be {done}"
     if isinstance(folder, ObjectPath):

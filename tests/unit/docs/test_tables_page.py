@@ -2,13 +2,14 @@
 
 import datetime
 import os
+import time
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, TableFeatures, write_deltalake
 
 from streamapp_runtime.errors import PlanRefused
 from support import apps, growing_iceberg, iceberg_outputs
@@ -188,11 +189,11 @@ def test_the_example_appends_to_a_table(tmp_path, name, kind, read):
     apps.run_until(tmp_path, document, lambda: found() == [first[0], ("oslo", 4, "2024-05-02"), first[1]])
 
 
-def test_small_files_are_joined_and_one_that_cannot_be_read_is_told(tmp_path):
+def test_small_files_are_joined_old_ones_removed_and_what_fails_is_told(tmp_path):
     document = example("compacted.yaml")
-    document["spec"]["systems"]["lake"]["delta"] |= {"commitEvery": "100ms", "compactEvery": "1s"}
+    document["spec"]["systems"]["lake"]["delta"] |= {"commitEvery": "100ms", "compactEvery": "1s", "vacuumEvery": "1s"}
     (tmp_path / "landing" / "orders").mkdir(parents=True)
-    table, told = tmp_path / "lake" / "sales" / "archived", set()
+    table, told = tmp_path / "lake" / "sales" / "archived", {}
 
     def grow(day):
         rows = {"shop": ["oslo"], "amount": pa.array([1], pa.int32()), "day": [datetime.date(2024, 5, day)]}
@@ -202,18 +203,24 @@ def test_small_files_are_joined_and_one_that_cannot_be_read_is_told(tmp_path):
         return DeltaTable(table).file_uris() if DeltaTable.is_deltatable(str(table)) else []
 
     def listen(summary):
-        told.update(notice.message for notice in summary.notices if notice.reason == "TableNotCompacted")
+        told.update({notice.reason: notice.message for notice in summary.notices})
 
     for _ in range(7):
         grow(1)
-    apps.run_until(tmp_path, document, lambda: len(files()) == 1)
+    left, week = table / "day=2024-05-01" / "left.parquet", 8 * 86_400
+    left.write_bytes(b"")
+    os.utime(left, (time.time() - week,) * 2)
+    apps.run_until(tmp_path, document, lambda: len(files()) == 1 and not left.exists())
     assert read_delta(tmp_path).num_rows == 7
+    assert len(list(left.parent.iterdir())) == 8
     for _ in range(7):
         grow(2)
     broken = next(path for path in files() if "day=2024-05-02" in path)
     Path(broken.removeprefix("file://")).write_bytes(b"no rows")
-    apps.run_until(tmp_path, document, lambda: told, told=listen)
-    assert any("small files of the table of stream archived were not joined: " in text for text in told)
+    DeltaTable(table).alter.add_feature(TableFeatures.DeletionVectors, allow_protocol_versions_increase=True)
+    apps.run_until(tmp_path, document, lambda: len(told) == 2, told=listen)
+    assert "small files of the table of stream archived were not joined: " in told["TableNotCompacted"]
+    assert "files that the table of stream archived needs no more were not removed: " in told["TableNotVacuumed"]
 
 
 def test_snapshots_that_are_older_than_is_asked_expire(tmp_path):
