@@ -6,13 +6,15 @@ import os
 import pytest
 from hypothesis import settings
 from tools.cluster.cached import default_cache
+from tools.kafka.jars import kafka_jars
 from tools.machine import lacking
 from tools.object_store.server import ObjectServer
 from tools.postgresql import server_programs
 
 from support.machine import need
 from support.object_stores import bucket_at
-from support.postgresql import PostgresServer
+from support.postgresql import PASSWORD, USER, PostgresServer
+from support.repository import ROOT
 
 os.environ.setdefault("STREAMAPP_CLASS_ARCHIVES", "")  # no Spark starts early but where a test is of that
 # The same examples in every run, and no clock: the machine may be busy.
@@ -43,6 +45,19 @@ def postgresql():
 def database(postgresql):
     """A database that is empty."""
     return postgresql.make_database(f"test_{next(_numbers)}")
+
+
+@pytest.fixture
+def jdbc_driver(tmp_path, monkeypatch):
+    """PostgreSQL's driver on the class path of Spark, and the login of the secret `shop-login` in the environment."""
+    need(lacking()["integration"])
+    jars = kafka_jars(default_cache(), ROOT / "tools" / "jdbc" / "pom.xml").glob("*.jar")
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "spark-defaults.conf").write_text(f"spark.jars {','.join(map(str, jars))}\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(conf))
+    monkeypatch.setenv("STREAMAPP_SECRET_SHOP_LOGIN_USERNAME", USER)
+    monkeypatch.setenv("STREAMAPP_SECRET_SHOP_LOGIN_PASSWORD", PASSWORD)
 
 
 @pytest.fixture(scope="session")

@@ -9,26 +9,19 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import count
-from pathlib import Path
 from random import Random
 
 import pytest
 import yaml
-from tools.kafka.jars import default_cache, kafka_jars
-from tools.machine import lacking
 
 from streamapp_runtime.fail_points import VARIABLE, FailPoint, Moment
 from streamapp_systems.outgoing import OutgoingGenerations, outgoing_folder
 from streamapp_systems.protocols import StreamSystemError
 from support import apps, crashes
-from support.machine import need
-from support.postgresql import PASSWORD, USER
 from support.processes import kill_worker
 from support.waiting import eventually
 from unit.docs import pages
 
-ROOT = Path(__file__).parents[2]
-LOGIN = {"STREAMAPP_SECRET_SHOP_LOGIN_USERNAME": USER, "STREAMAPP_SECRET_SHOP_LOGIN_PASSWORD": PASSWORD}
 pytestmark = pytest.mark.timeout(1_200)
 KILLS = int(os.environ.get("STREAMAPP_KILL_RUNS", "2"))
 TYPES = (
@@ -109,14 +102,7 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path, database, monkeypatch):
-    need(lacking()["integration"])
-    jars = kafka_jars(default_cache(), ROOT / "tools" / "jdbc" / "pom.xml").glob("*.jar")
-    conf = tmp_path / "conf"
-    conf.mkdir()
-    (conf / "spark-defaults.conf").write_text(f"spark.jars {','.join(map(str, jars))}\n")
-    for name, value in {**LOGIN, "SPARK_CONF_DIR": str(conf)}.items():
-        monkeypatch.setenv(name, value)
+def shop(tmp_path, database, jdbc_driver):
     (tmp_path / "app").mkdir()
     return Shop(tmp_path / "app", database)
 

@@ -10,21 +10,16 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from tools.kafka.jars import default_cache, kafka_jars
-from tools.machine import lacking
 
 from streamapp_runtime.fail_points import VARIABLE, FailPoint, Moment
 from streamapp_systems.folder import Generations
 from streamapp_systems.protocols import StreamSystemError
 from support import apps, crashes
-from support.machine import need
 from support.object_stores import REGION, SECRET
-from support.postgresql import PASSWORD, USER
+from support.repository import ROOT
 from support.waiting import eventually
 from unit.docs import pages
 
-ROOT = Path(__file__).parents[2]
-LOGIN = {"STREAMAPP_SECRET_SHOP_LOGIN_USERNAME": USER, "STREAMAPP_SECRET_SHOP_LOGIN_PASSWORD": PASSWORD}
 COLUMNS = "id bigserial, shop text, amount numeric(10,2), placed_at timestamptz DEFAULT now()"
 STEPS = [FailPoint.SOURCE_STAGE, FailPoint.SOURCE_PUBLISH]
 
@@ -73,14 +68,7 @@ class Example:
 
 
 @pytest.fixture
-def example(tmp_path, database, monkeypatch):
-    need(lacking()["integration"])
-    jars = kafka_jars(default_cache(), ROOT / "tools" / "jdbc" / "pom.xml").glob("*.jar")
-    conf = tmp_path / "conf"
-    conf.mkdir()
-    (conf / "spark-defaults.conf").write_text(f"spark.jars {','.join(map(str, jars))}\n")
-    for name, value in {**LOGIN, "SPARK_CONF_DIR": str(conf)}.items():
-        monkeypatch.setenv(name, value)
+def example(tmp_path, database, jdbc_driver):
     database.query(f"CREATE TABLE orders ({COLUMNS})")
     (tmp_path / "app").mkdir()
     return Example(tmp_path / "app", database)
