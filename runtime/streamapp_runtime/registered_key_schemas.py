@@ -9,6 +9,7 @@ from streamapp_core.avro.avro_schema import AvroSchemaError, parse_avro_schema
 from streamapp_core.avro.avro_writing import avro_schema_of, record_name
 from streamapp_core.plan.check_avro_keys import key_columns_of
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
+from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.schema import Schema
 from streamapp_core.schema_mismatch import check_key_fields
@@ -28,7 +29,8 @@ def find_key_schema_problems(plan: Plan, systems: Systems) -> Iterator[Problem]:
     """
     for stream, columns, registry in _with_avro_keys(plan, systems):
         find = _output_problems if stream.role is StreamRole.OUTPUT else _input_problems
-        for message in find(stream, columns, registry):
+        alike = keys_have_one_schema(plan, stream)
+        for message in find(stream, columns, registry, alike=alike):
             yield Problem(path=f"spec.streams.{stream.name}.key", code=ProblemCode.NOT_SUPPORTED, message=message)
 
 
@@ -63,6 +65,26 @@ def key_headers(plan: Plan, systems: Systems) -> Mapping[str, bytes]:
     return headers
 
 
+def keys_have_one_schema(plan: Plan, stream: PlannedStream) -> bool:
+    """Return whether all keys of a stream must have one schema, as its id is a part of their bytes.
+
+    By these bytes a row is in its partition, and what is compacted knows which rows are replaced and deleted.
+    """
+    types = [stream.type, *(plan.operators[name].type for name in stream.producers)]
+    fills_table = any(stream.name in table.spec.side_inputs for table in plan.tables.values())
+    return stream.partitions > 1 or fills_table or any(isinstance(found.changes, Upsert) for found in types)
+
+
+def first_key_schema(stream: PlannedStream, registry: SchemaRegistryClient) -> int | None:
+    """Return the id of the oldest schema that a registry has of a stream's keys; None: it has none.
+
+    Raises:
+        StreamSystemError: the registry does not answer.
+    """
+    versions = registry.versions(_subject(stream))
+    return registry.version_id(_subject(stream), versions[0]) if versions else None
+
+
 def _with_avro_keys(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, Schema, SchemaRegistryClient]]:
     """Yield the streams whose keys are Avro, with the columns of these."""
     for stream in plan.streams.values():
@@ -75,14 +97,17 @@ def _with_avro_keys(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStrea
             yield stream, key_columns_of(stream.schema, stream.spec), registry
 
 
-def _input_problems(stream: PlannedStream, columns: Schema, registry: SchemaRegistryClient) -> Iterator[str]:
+def _input_problems(
+    stream: PlannedStream, columns: Schema, registry: SchemaRegistryClient, *, alike: bool
+) -> Iterator[str]:
     subject = _subject(stream)
     versions = registry.versions(subject)
-    if len(versions) > 1 and stream.partitions > 1:
+    if len(versions) > 1 and alike:
         yield (
-            f"{subject} has {len(versions)} schemas: the id of a schema is hashed with a key, so that the rows of one "
-            f"key may be in two partitions of `{stream.name}`. Write the topic again with one schema of keys; or, if "
-            f"its rows stay, leave out `key` and `keyFormat`, and read it through a `partitionBy`"
+            f"{subject} has {len(versions)} schemas, whose ids are a part of keys: the rows of one key may be in two "
+            f"partitions of `{stream.name}`, and where it is compacted, a row that was deleted by a key of one schema "
+            "comes back by that of another. Write the topic again with one schema of keys; or, if its rows stay, leave "
+            "out `key` and `keyFormat`, and read it through a `partitionBy`"
         )
     found = registry.version(subject, versions[-1]) if versions else None
     if found is None:
@@ -102,12 +127,23 @@ def _input_problems(stream: PlannedStream, columns: Schema, registry: SchemaRegi
         yield f"{source}: `{mismatch.path}`: {mismatch.reason}"
 
 
-def _output_problems(stream: PlannedStream, columns: Schema, registry: SchemaRegistryClient) -> Iterator[str]:
-    reason = registry.incompatibility(_subject(stream), _written_schema(stream, columns))
+def _output_problems(
+    stream: PlannedStream, columns: Schema, registry: SchemaRegistryClient, *, alike: bool
+) -> Iterator[str]:
+    subject, written = _subject(stream), _written_schema(stream, columns)
+    reason = registry.incompatibility(subject, written)
     if reason is not None:
         yield (
-            f"the schema of its keys is not compatible with the newest of {_subject(stream)}: {reason}; change the "
+            f"the schema of its keys is not compatible with the newest of {subject}: {reason}; change the "
             "columns of the key, or write another topic"
+        )
+        return
+    others = len(registry.versions(subject)) - (registry.id_of(subject, written) is not None)
+    if alike and others:
+        yield (
+            f"{subject} has another schema than that of its keys ({written.text}), and the id of a schema is a part of "
+            "keys: what is written would not replace what is there, and the rows of one key may be in two partitions. "
+            f"Write another topic; or, if no records with other keys are left, delete the other schemas of {subject}"
         )
 
 

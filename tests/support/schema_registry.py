@@ -52,7 +52,8 @@ class StubRegistry:
                 versions = self.subjects.get(subject)
                 return versions and list(range(1, len(versions) + 1))
             case "GET", ["subjects", subject, "versions", version]:
-                return self.schemas[self.subjects[subject][int(version) - 1] - 1]
+                number = self.subjects[subject][int(version) - 1]
+                return {**self.schemas[number - 1], "id": number}
             case "POST", ["subjects", subject, "versions"]:
                 return {"id": self.add(subject, **body)}
             case "POST", ["subjects", subject]:

@@ -27,7 +27,7 @@ from streamapp_runtime.app_streams import (
 )
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
-from streamapp_runtime.registered_key_schemas import key_headers
+from streamapp_runtime.registered_key_schemas import first_key_schema, key_headers, keys_have_one_schema
 from streamapp_runtime.registered_schemas import RegistrySchemas, output_headers
 from streamapp_runtime.rows.avro_keys import AvroKeys
 from streamapp_runtime.rows.hidden_columns import hidden_fields
@@ -274,7 +274,9 @@ class Connections:
         tables = [table for table in self._plan.tables.values() if stream.name in table.spec.side_inputs]
         if stream.spec is not None and stream.key_format is KeyFormat.AVRO:
             of_key = key_columns_of(schema, stream.spec).columns
-            keys = AvroKeys(of_key, self._schemas_of(stream), one_schema=stream.partitions > 1)
+            one_schema = keys_have_one_schema(self._plan, stream)
+            first = first_key_schema(stream, self._registry(stream.system)) if one_schema else None
+            keys = AvroKeys(of_key, self._schemas_of(stream), one_schema=one_schema, first=first)
             deletes = bool(tables) or isinstance(stream.type.changes, Upsert)
             return KeyedRows(decoder, keys, arrow_schema(schema), deletes=deletes)
         sources = [part.source_column for part in tables[0].key] if tables else []

@@ -18,19 +18,23 @@ from streamapp_runtime.rows.message_rows import MessageRows
 from streamapp_systems.avro.avro_encoding import AvroRowWriter
 from streamapp_systems.floating_keys import unify_floats
 from streamapp_systems.protocols import BadRecord, Message, MessageTuple
-from streamapp_systems.schema_header import HEADER
+from streamapp_systems.schema_header import HEADER, header_of
 
 
 class AvroKeys:
     """Reads keys of Avro behind the id of their schema: records, or of one column a plain value."""
 
-    def __init__(self, columns: Sequence[Column], schemas: WriterSchemas, *, one_schema: bool = False) -> None:
+    def __init__(
+        self, columns: Sequence[Column], schemas: WriterSchemas, *, one_schema: bool = False, first: int | None = None
+    ) -> None:
         """Take the fields of a key, and the schemas that keys name.
 
-        Where all have `one_schema`, keys of another one than the first are bad: the id is hashed with the key, so that
-        a row may be in another partition than the earlier ones of its key.
+        Where all have `one_schema`, keys of another one than the `first`, or if that is not known the first that is
+        read, are bad: the id is a part of the key, so that a row may be in another partition than the earlier ones of
+        its key, and what is compacted takes the two for rows of two keys.
         """
         self._one_schema = one_schema
+        self._first = None if first is None else header_of(first)
         self._fields = frozenset(column.name for column in columns)
         self._schemas = _KeySchemas(schemas, columns[0].name) if len(columns) == 1 else schemas
         self._decoder = AvroDecoder(Schema(tuple(columns)), self._schemas)
@@ -52,12 +56,13 @@ class AvroKeys:
     def _reason(self, header: bytes) -> str:
         """Return why keys behind a header can't be those of the table; nothing if they can."""
         if header not in self._known:
-            first = next((known for known, reason in self._known.items() if not reason), None)
-            if self._one_schema and first is not None:
+            first = self._first or next((known for known, reason in self._known.items() if not reason), header)
+            if self._one_schema and header != first:
                 return (
                     f"its key has schema {int.from_bytes(header[1:], 'big')}, and earlier ones have schema "
-                    f"{int.from_bytes(first[1:], 'big')}: the id is hashed with a key, so that the rows of one key may "
-                    "be in two partitions. Write the topic again with one schema of keys, and begin a new run"
+                    f"{int.from_bytes(first[1:], 'big')}: the id is a part of a key, so that the rows of one key may "
+                    "be in two partitions, or stay when they are deleted. Write the topic again with one schema of "
+                    "keys, and begin a new run"
                 )
             try:
                 writer = self._schemas.writer(int.from_bytes(header[1:], "big"))

@@ -68,6 +68,11 @@ class SchemaRegistryClient:
         found = self._version(subject, number)
         return None if found is None else self._with_references(found)
 
+    def version_id(self, subject: str, number: int) -> int | None:
+        """Return the id of one of a subject's schemas; None if it has been deleted."""
+        found = self._version(subject, number)
+        return None if found is None else self._number(found)
+
     def id_of(self, subject: str, schema: RegisteredSchema) -> int | None:
         """Return the id of a schema of a subject; None if it is not registered."""
         found = self._ask("POST", f"/subjects/{quote(subject, safe='')}", _given(schema))

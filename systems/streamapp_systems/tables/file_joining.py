@@ -6,7 +6,7 @@ they are. Otherwise somebody has changed or joined them, and they are left as th
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,11 @@ class JoinedFiles:
     version: TableVersion
     old: Sequence[LiveFile]
     new: Sequence[TableFile]
+
+    def is_in(self, files: Iterable[LiveFile]) -> bool:
+        """Return whether files of the table are among the new ones: it has them, as when an answer was lost."""
+        places = {str(self.version.folder / file.path) for file in self.new}
+        return any(str(file.place) in places for file in files)
 
     def drop(self) -> None:
         """Remove the new files: no version will have them."""
@@ -74,16 +79,19 @@ class FileJoiner:
         return None
 
     def commit(self, joined: JoinedFiles) -> bool:
-        """Put new files in the place of old ones; return whether that was done: others may have been faster.
+        """Put new files in the place of old ones; return whether the table has them: others may have been faster.
 
         Raises:
             StreamSystemError: the table can't be written.
         """
         version: TableVersion | None = joined.version
         for _ in range(_TRIES):
+            files = () if version is None else version.live_files()
+            if joined.is_in(files):
+                return True
             if version is None or version.layout != joined.version.layout:
                 break
-            live = {file.path: file for file in version.live_files()}
+            live = {file.path: file for file in files}
             old = [live[file.path] for file in joined.old if file.path in live]
             if len(old) < len(joined.old):
                 break

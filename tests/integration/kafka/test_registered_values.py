@@ -132,7 +132,12 @@ KEY = {"type": "record", "name": "Key", "fields": [{"name": "k", "type": "string
 def test_keys_of_avro_delete_rows_and_place_results_as_a_java_producer_does(topics, kafka, registry, tmp_path):
     source, out = topics.create("in", 2), topics.create("out", 3)
     keys = request(registry, f"/subjects/{source.address}-key/versions", {"schema": json.dumps(KEY)})["id"]
+    named = {**KEY, "doc": "of another topic"}
+    other = request(registry, f"/subjects/{source.address}-other/versions", {"schema": json.dumps(named)})["id"]
     with topics.producer(source) as producer:
+        first = json.dumps({"k": "k0", "n": 100}).encode()
+        for partition in range(2):
+            producer.send(ssp_of(source, partition), first, key=encoded(other, named, {"k": "k0"}), timestamp=1)
         for k in range(20):
             key = encoded(keys, KEY, {"k": f"k{k}"})
             values = [json.dumps({"k": f"k{k}", "n": n}).encode() for n in (k, k + 1)]
@@ -147,7 +152,7 @@ def test_keys_of_avro_delete_rows_and_place_results_as_a_java_producer_does(topi
         {"name": "last", "from": "in", "aggregate": {"by": ["k"], "select": "sum(n) as n"}},
         {"name": "sent", "from": "last", "sendTo": "out"},
     ]
-    apps.run(app, tmp_path)
+    assert apps.run(app, tmp_path).not_used == {"in": {"dead letters": 2}}
     schema = json.loads(request(registry, f"/subjects/{out.address}-key/versions/latest")["schema"])
     table = {}
     for ssp, batches in topics.read(out).items():

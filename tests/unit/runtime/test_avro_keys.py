@@ -51,9 +51,9 @@ def message(offset, key, row):
     return Message(offset, 0, key, None if row is None else json.dumps(row).encode())
 
 
-def read(messages, *, columns=BOTH, deletes=True, one_schema=False):
+def read(messages, *, columns=BOTH, deletes=True, **alike):
     schema = arrow_schema(ROWS)
-    keys = AvroKeys(columns.columns, Registry(), one_schema=one_schema)
+    keys = AvroKeys(columns.columns, Registry(), **alike)
     return KeyedRows(JsonDecoder(schema), keys, schema, deletes=deletes).decode(MessageTuple(messages), SSP)
 
 
@@ -112,6 +112,7 @@ def test_keys_of_another_schema_are_bad_where_their_hash_matters():
     assert read(messages).bad == ()
     (bad,) = read(messages, one_schema=True).bad
     assert (bad.offset, "its key has schema 2, and earlier ones have schema 1" in bad.reason) == (1, True)
+    assert [record.offset for record in read(messages, one_schema=True, first=2).bad] == [0, 2]
 
 
 WRITTEN = parse_schema("a double, b string, c decimal(5,2), d timestamp")

@@ -6,7 +6,12 @@ import pytest
 
 from streamapp_core.avro.avro_schema import AvroSchemaError
 from streamapp_core.protobuf.proto_files import ProtoError
-from streamapp_runtime.registered_key_schemas import find_key_schema_problems, key_headers, register_key_schemas
+from streamapp_runtime.registered_key_schemas import (
+    find_key_schema_problems,
+    first_key_schema,
+    key_headers,
+    register_key_schemas,
+)
 from streamapp_runtime.registered_schemas import RegistrySchemas, find_schema_problems, output_headers, register_schemas
 from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.registry import local_systems
@@ -247,7 +252,7 @@ def test_schemas_of_keys_are_registered_and_have_their_ids(registry, tmp_path):
         ([record(a="long")], "a", "`a`: long is no int"),
         (['"string"'], "a", "`a`: string is no int"),
         (["{"], "a", "schema 1 of shop.in-key"),
-        ([record(a="int"), '"int"'], "a", "has 2 schemas: the id of a schema is hashed"),
+        ([record(a="int"), '"int"'], "a", "has 2 schemas, whose ids are a part of keys"),
     ],
 )
 def test_keys_that_are_read_are_judged_by_their_newest_schema(registry, tmp_path, schemas, key, reason):
@@ -257,3 +262,33 @@ def test_keys_that_are_read_are_judged_by_their_newest_schema(registry, tmp_path
     found = [problem.message for problem in find_key_schema_problems(plan, local_systems(tmp_path))]
     assert len(found) == (reason is not None)
     assert all(reason in message for message in found)
+
+
+@pytest.mark.parametrize(
+    ("more", "partitions", "refused"),
+    [
+        ({"changes": "upsert"}, 1, True),
+        ({"changes": "append"}, 1, False),
+        ({"changes": "append"}, 2, True),
+    ],
+)
+def test_keys_that_delete_rows_or_have_several_partitions_have_one_schema(
+    registry, tmp_path, more, partitions, refused
+):
+    """What is compacted keeps a row of one schema's key where that of another deletes it."""
+    registry.add("shop.in-key", record(a="int"))
+    registry.add("shop.in-key", '"int"')
+    counts = {"in": partitions, "out": partitions}
+    plan = keyed(registry, {"key": "a"}, key="a", keyFormat="avro", counts=counts, **more)
+    found = [problem.path for problem in find_key_schema_problems(plan, local_systems(tmp_path))]
+    assert found == (["spec.streams.in.key"] if refused else [])
+    systems = local_systems(tmp_path)
+    assert first_key_schema(plan.streams["in"], systems.open_schema_registry("hub", plan.app.system("hub"))) == 1
+    written = keyed(registry, {"key": "a", "keyFormat": "avro"}, key="a", counts=counts, **more)
+    assert list(find_key_schema_problems(written, systems)) == []
+    registry.add("shop.out-key", record(a="int"))
+    found = [problem.path for problem in find_key_schema_problems(written, systems)]
+    assert found == (["spec.streams.out.key"] if refused else [])
+    register_key_schemas(written, systems)
+    registry.subjects["shop.out-key"].pop(0)
+    assert list(find_key_schema_problems(written, systems)) == []

@@ -172,6 +172,17 @@ def test_a_row_that_is_added_meanwhile_stays(tmp_path: Path, monkeypatch, versio
 
 
 @both
+def test_files_that_a_table_has_stay_whoever_commits_them_again(tmp_path: Path, opened) -> None:
+    table = opened(tmp_path)
+    table.create()
+    publish_each(table, range(6))
+    found = joiner(table)
+    joined = found.write()
+    assert [found.commit(joined), found.commit(joined)] == [True, True]
+    assert (table.found(), len(live(table))) == (list(range(6)), 1)
+
+
+@both
 def test_files_of_a_table_with_another_column_are_left(tmp_path: Path, opened) -> None:
     table = opened(tmp_path)
     table.create()
