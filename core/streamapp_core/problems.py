@@ -87,6 +87,7 @@ class WarningCode(StrEnum):
     """The stable codes of warnings about an accepted spec."""
 
     STATE_GROWS = "StateGrows"
+    TEXT_COMPARED = "TextCompared"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

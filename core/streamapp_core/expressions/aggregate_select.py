@@ -5,7 +5,7 @@ merged row.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from sqlglot import exp
@@ -20,7 +20,7 @@ from streamapp_core.expressions.parsing import output_name, parse_items
 from streamapp_core.expressions.partial_aggregates import Partial, PartialsBuilder
 from streamapp_core.expressions.select import SelectColumn, check_name, guarded
 from streamapp_core.expressions.type_rules import FRACTIONAL
-from streamapp_core.expressions.typed_sql import Value, cast, one_zero, quoted
+from streamapp_core.expressions.typed_sql import Remark, Value, cast, one_zero, quoted
 from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import Schema, TypeKind
@@ -36,6 +36,7 @@ class Aggregation:
     by_columns: tuple[SelectColumn, ...]
     partials: tuple[Partial, ...]
     columns: tuple[SelectColumn, ...]
+    remarks: tuple[Remark, ...] = field(default=(), compare=False)
 
 
 def check_aggregate(
@@ -61,7 +62,12 @@ def check_aggregate(
     issues += checker.issues
     if issues or checker.incomplete:
         raise ExpressionError(tuple(issues))
-    return Aggregation(by_columns=by_columns, partials=tuple(builder.partials), columns=tuple(filter(None, columns)))
+    return Aggregation(
+        by_columns=by_columns,
+        partials=tuple(builder.partials),
+        columns=tuple(filter(None, columns)),
+        remarks=tuple(checker.remarks),
+    )
 
 
 def check_by_columns(by: Sequence[str], schema: Schema, issues: list[ExpressionIssue]) -> tuple[SelectColumn, ...]:

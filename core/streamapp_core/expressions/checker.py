@@ -29,7 +29,7 @@ from streamapp_core.expressions.node_kinds import FORMS, unsupported
 from streamapp_core.expressions.parsing import columns_without, field_name, struct_of_star
 from streamapp_core.expressions.session_zone import in_zone
 from streamapp_core.expressions.times_of_day import has_time_of_day, moment_of_day
-from streamapp_core.expressions.typed_sql import Value, quoted
+from streamapp_core.expressions.typed_sql import Remark, Value, quoted
 from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
 from streamapp_core.near_names import did_you_mean
 from streamapp_core.problems import ProblemCode
@@ -87,6 +87,8 @@ class Checker:
         functions: UserFunctions = NO_FUNCTIONS,
     ) -> None:
         self.issues: list[ExpressionIssue] = []
+        self.remarks: dict[Remark, None] = {}
+        """What is allowed and rarely wanted, each once."""
         self.incomplete = False
         """Whether a call was left out because its function is not known."""
         self._schema = schema
@@ -148,6 +150,7 @@ class Checker:
         if len(sound) < len(values):
             return None
         result = write(*sound)
+        self.remarks |= dict.fromkeys(result.remarks)
         if len(result.sql) > MAX_SQL_LENGTH:
             raise invalid("it is too complex; split it into several steps")
         return result

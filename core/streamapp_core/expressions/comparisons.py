@@ -1,13 +1,15 @@
 """Comparisons, conditions and choices: = <> < <=> in between like, and or not, case, coalesce, greatest."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.text_comparisons import remarks_on
 from streamapp_core.expressions.type_rules import FRACTIONAL, NUMERIC, common_type, comparison_type
-from streamapp_core.expressions.typed_sql import NULL, Value, bound, text
+from streamapp_core.expressions.typed_sql import NULL, Remark, Value, bound, text
 from streamapp_core.schema import BOOLEAN, STRING, TypeKind
 
 _ESCAPE = "\\"
@@ -25,12 +27,14 @@ def comparison(operator: str, left: Value, right: Value) -> Value:
     truth = _of_truth_and_number(operator, left, right)
     if truth is not None:
         return truth
+    remarks = remarks_on(left, right)
     left, right = _comparable(left, right)
     if operator == "<=>":
-        return Value(BOOLEAN, f"({left.sql} IS NOT DISTINCT FROM {right.sql})")
+        return Value(BOOLEAN, f"({left.sql} IS NOT DISTINCT FROM {right.sql})", remarks=remarks)
     if operator in _ORDERING:
-        return Value(BOOLEAN, f"({nested_values.order_key(left)} {operator} {nested_values.order_key(right)})")
-    return Value(BOOLEAN, f"({left.sql} {operator} {right.sql})")
+        sql = f"({nested_values.order_key(left)} {operator} {nested_values.order_key(right)})"
+        return Value(BOOLEAN, sql, remarks=remarks)
+    return Value(BOOLEAN, f"({left.sql} {operator} {right.sql})", remarks=remarks)
 
 
 def _of_truth_and_number(operator: str, left: Value, right: Value) -> Value | None:
@@ -50,7 +54,13 @@ def _of_truth_and_number(operator: str, left: Value, right: Value) -> Value | No
 
 def between(value: Value, low: Value, high: Value) -> Value:
     """Check that a value lies between two others, both included; each side is compared by itself."""
-    return conjunction("AND", [comparison(">=", value, low), comparison("<=", value, high)])
+    sides = [comparison(">=", value, low), comparison("<=", value, high)]
+    return replace(conjunction("AND", sides), remarks=merged_remarks(sides))
+
+
+def merged_remarks(values: Iterable[Value]) -> tuple[Remark, ...]:
+    """Return the remarks on several values, each once."""
+    return tuple(dict.fromkeys(remark for value in values for remark in value.remarks))
 
 
 def membership(value: Value, choices: Sequence[Value]) -> Value:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -211,7 +212,8 @@ def _case(checker: NodeChecker, node: exp.Expr) -> Value | None:
         if subject:
             whens = tuple(comparisons.comparison("=", values[0], when) for when in whens)
         choices = list(zip(whens, values[start + 1 : end : 2], strict=True))
-        return comparisons.case(choices, values[-1] if default else None)
+        chosen = comparisons.case(choices, values[-1] if default else None)
+        return replace(chosen, remarks=comparisons.merged_remarks(whens))
 
     return checker.parts(write, *([subject] if subject else []), *branches, *([default] if default else []))
 

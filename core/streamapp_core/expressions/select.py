@@ -1,7 +1,7 @@
 """Conditions, select lists and lists with one generator: what filter, map and flatMap hold."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sqlglot import exp
@@ -22,7 +22,7 @@ from streamapp_core.expressions.parsing import (
     struct_of_star,
 )
 from streamapp_core.expressions.session_zone import in_zone
-from streamapp_core.expressions.typed_sql import Value
+from streamapp_core.expressions.typed_sql import Remark, Value
 from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
 from streamapp_core.schema import (
     VOID,
@@ -43,6 +43,7 @@ class Condition:
     """DuckDB SQL of a boolean; a row passes where it is true."""
 
     sql: str
+    remarks: tuple[Remark, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,7 @@ class Select:
     """The columns of a result, in order; their names differ by more than case."""
 
     columns: tuple[SelectColumn, ...]
+    remarks: tuple[Remark, ...] = field(default=(), compare=False)
 
     @cached_property
     def schema(self) -> Schema:
@@ -90,7 +92,7 @@ def check_condition(text: str, schema: Schema, functions: UserFunctions = NO_FUN
             checker.issues.append(refusal.issue)
     if value is None or checker.issues:
         raise ExpressionError(tuple(checker.issues))
-    return Condition(guarded(value))
+    return Condition(guarded(value), tuple(checker.remarks))
 
 
 def check_select(text: str, schema: Schema, functions: UserFunctions = NO_FUNCTIONS) -> Select:
@@ -146,7 +148,7 @@ def _check_list(text: str, schema: Schema, functions: UserFunctions, *, generato
         builder.refuse(invalid(f"expected one generator, as in explode(array) as name, got {builder.generators}"))
     if builder.checker.issues or builder.checker.incomplete:
         raise ExpressionError(tuple(_numbered(issue, builder.numbered) for issue in builder.checker.issues))
-    return Select(tuple(builder.columns))
+    return Select(tuple(builder.columns), tuple(builder.checker.remarks))
 
 
 def _numbered(issue: ExpressionIssue, numbered: Mapping[ExpressionIssue, int]) -> ExpressionIssue:

@@ -11,13 +11,21 @@ from streamapp_core.schema import DataType, TypeKind
 Literal = str | int | float | Decimal | bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """A remark on what is allowed in an expression and rarely wanted; `repair` is what to write instead."""
+
+    message: str
+    repair: str
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """DuckDB SQL that yields `type` exactly; the type of a bare `null` is None until the context sets one.
 
     `literal` is what was written, where the part is a literal. `simple`: the text is cheap and may be
     repeated: a column, a literal or a bound name. `column` is the column that the part is, as it is. `pairs` are the
-    keys and values of a map of text literals.
+    keys and values of a map of text literals. `remarks` are about this part alone.
     """
 
     type: DataType | None
@@ -26,6 +34,7 @@ class Value:
     simple: bool = False
     column: str | None = None
     pairs: tuple[tuple[str, str], ...] | None = None
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def kind(self) -> TypeKind | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.graph.walks import reaching_streams
 from streamapp_core.naming import old_transactional_prefix, run_stream_address, transactional_prefix
+from streamapp_core.plan.compared_texts import find_compared_texts
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.plan.endless_inputs import endless_inputs
 from streamapp_core.plan.growing_state import find_growing_state
@@ -83,7 +84,10 @@ def assemble(app: StreamApp, run_id: str, draft: Draft, previous: PreviousRun | 
         stores=draft.stores,
         stateful=draft.stateful,
         expansion=draft.expansion,
-        warnings=() if mode is Mode.BOUNDED else tuple(find_growing_state(graph, draft.types)),
+        warnings=(
+            *find_compared_texts(graph, draft.rows),
+            *(() if mode is Mode.BOUNDED else find_growing_state(graph, draft.types)),
+        ),
     )
 
 
