@@ -1,8 +1,11 @@
 """Outputs in files of a real S3 server: each row is in one file, which appears once, whoever dies or comes late."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from io import BytesIO
+from json import dumps
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +13,10 @@ from hypothesis import strategies as st
 from pyarrow import csv, json
 from pyarrow import parquet as pq
 
+from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
+from streamapp_runtime.driver.plan_run import plan_new_run
+from streamapp_runtime.driver.prepare_outputs import prepare_outputs
 from streamapp_systems.file import (
     FileOutput,
     Rolling,
@@ -24,8 +30,10 @@ from streamapp_systems.file import (
 from streamapp_systems.file.part_writer import PartWriter
 from streamapp_systems.objects import ObjectPath, check_conditional_copies, object_store
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, Unavailable
+from streamapp_systems.registry import local_systems
+from support import apps
 from support.faulty_server import FaultyServer
-from support.object_stores import bucket_at
+from support.object_stores import SECRET, bucket_at, system_in
 from support.table_outputs import rows, write_through_deaths
 
 NEVER = Rolling(seconds=60.0, size=1 << 40)
@@ -45,6 +53,12 @@ def files(root):
     return sorted(path.relative_to(folder) for path in folder.objects(below=True)[0] if ".staging" not in path.parts)
 
 
+def files_left(root):
+    """Give the names of all objects of the output."""
+    folder = root / "lake" / "out"
+    return sorted(path.relative_to(folder) for path in folder.objects(below=True)[0])
+
+
 def numbers(root, form=StreamFormat.PARQUET):
     """Give the numbers of all rows that a reader sees, as another library reads them."""
     folder = root / "lake" / "out"
@@ -59,6 +73,30 @@ def staged(output, *commits):
         output.write("out", rows(number))
         parts += output.stage()
     return parts
+
+
+class Steps:
+    """Counts calls, at one of which something else happens first."""
+
+    def __init__(self):
+        self.left, self.act = 0, None
+
+    def watched(self, call):
+        """Return the call, counted."""
+
+        def counted(*args, **kwargs):
+            self.left -= 1
+            if self.left == 0:
+                self.act()
+            return call(*args, **kwargs)
+
+        return counted
+
+
+def publish_if_there(output, parts):
+    """Publish parts, or find that they are gone."""
+    with suppress(StreamSystemError):
+        output.publish(parts)
 
 
 @settings(max_examples=15)
@@ -150,6 +188,35 @@ def test_a_folder_belongs_to_who_claims_it_first(bucket):
     assert [path.name for path in staged_parts(folder)] == [parts[1].staged.rpartition("/")[2]]
 
 
+@pytest.mark.parametrize("rolling", [None, NEVER])
+def test_whatever_a_zombie_publishes_while_a_folder_is_emptied_goes(bucket, tmp_path, monkeypatch, rolling):
+    apps.write_stream(tmp_path, "rows", "n", ["1"])
+    app = apps.document([{"name": "sent", "from": "rows", "sendTo": "out"}], rows={"schema": "n bigint"}, out={})
+    results = {"path": f"{bucket}/lake", "store": system_in(bucket)["delta"]["store"]}
+    app["spec"]["systems"]["results"] = {"file": results}
+    app["spec"]["streams"]["out"] |= {"system": "results", "name": "out", "format": "parquet"}
+    for name, value in SECRET.items():
+        monkeypatch.setenv(name, value)
+    systems = local_systems(tmp_path)
+    plan = plan_new_run(parse_text(dumps(app)), systems, "r1", "here").plan
+    steps = Steps()
+    for name in ("exists", "is_dir", "iterdir", "objects", "unlink"):
+        monkeypatch.setattr(ObjectPath, name, steps.watched(getattr(ObjectPath, name)))
+    prepare_outputs(plan, systems, lambda: None)
+    step, reached = 0, True
+    while reached:
+        step += 1
+        zombie = opened(bucket, step, rolling)
+        zombie.publish(staged(zombie, 0))
+        steps.left, steps.act = step, partial(publish_if_there, zombie, staged(zombie, 1, 2))
+        prepare_outputs(plan, systems, lambda: None)
+        reached = steps.left <= 0
+        steps.left = 0
+        steps.act()
+        assert files_left(bucket) == ["_streamapp.json"]
+    assert step > 8
+
+
 def test_a_folder_with_objects_of_others_is_refused(bucket):
     (bucket / "lake" / "out" / "theirs").write_bytes(b"")
     with pytest.raises(StreamSystemError, match="holds files that are not StreamApp's"):
@@ -158,6 +225,7 @@ def test_a_folder_with_objects_of_others_is_refused(bucket):
 
 
 def test_a_store_that_copies_onto_other_objects_is_refused(bucket, monkeypatch):
+    monkeypatch.setenv("AWS_COPY_IF_NOT_EXISTS", "header: x-nothing: *")
     check_conditional_copies(bucket)
     copy = type(bucket.bucket.objects).copy
     monkeypatch.setattr(

@@ -14,7 +14,14 @@ _LARGEST_FILE = 4 << 30
 
 
 def check_stores(graph: Graph) -> Iterator[Problem]:
-    """Find systems whose paths are URLs and can't be, or that lack what a store needs."""
+    """Find paths that are URLs and can't be, and systems that lack what their store needs."""
+    for index, code in enumerate(graph.spec.py_files):
+        if parse_storage_url(code) is not None:
+            yield _problem(
+                f"spec.pyFiles[{index}]",
+                f"`{code}` is a URL, and code is not fetched: put it beside the app's file, into a ConfigMap, or into "
+                "the image",
+            )
     for name, system in graph.spec.systems.items():
         url, grows = system.url, system.growing
         place = f"spec.systems.{name}.{system.kind}"

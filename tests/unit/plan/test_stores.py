@@ -92,6 +92,14 @@ def test_only_tables_of_delta_and_folders_that_are_read_are_in_stores():
     assert [place for place, _ in found("log", path="s3://a-bucket/log")] == ["systems.lake.log.path"]
 
 
+def test_code_in_a_store_is_refused():
+    spec = app("delta", path="lake")
+    spec["spec"]["pyFiles"] = ["code", "s3://a-bucket/code.zip"]
+    ((place, said),) = [(problem.path, problem.message) for problem in planned(spec).problems]
+    assert place == "spec.pyFiles[1]"
+    assert "put it beside the app's file" in said
+
+
 def test_what_a_store_alone_has_is_refused_elsewhere():
     for kind in ("delta", "folder"):
         assert [place for place, _ in found(kind, path="lake", store={})] == [f"systems.lake.{kind}.store"]
