@@ -103,6 +103,8 @@ def _item(
             raise invalid(f"`{name}` is null without a type: write cast(null as string)")
         if value is not None and value.type and TypeKind.VOID in value.type.kinds:
             raise invalid(f"`{name}` is {value.type}, with nulls without a type: write cast(... as array<string>)")
+        if name is not None and value is not None and (value.column or "").lower() == name.lower():
+            raise invalid(f"`{name}` is in `by`, whose columns stand in the result anyway: leave it out of the list")
         name = check_name(name, position, taken)
         if value and value.type:
             check_held(value.type, f"`{name}`")

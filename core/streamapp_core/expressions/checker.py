@@ -24,6 +24,7 @@ from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME, Lambda
 from streamapp_core.expressions.growth import MAX_ELEMENTS, size, varies
 from streamapp_core.expressions.interval_aggregates import is_of_interval
 from streamapp_core.expressions.interval_values import check_held
+from streamapp_core.expressions.missing_functions import INSTEAD
 from streamapp_core.expressions.named_arguments import by_position
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
 from streamapp_core.expressions.parsing import columns_without, field_name, struct_of_star
@@ -43,14 +44,6 @@ _QUALIFIED = ("catalog", "db", "table", "this")
 _CHANGING = frozenset({"current_date", "curdate", "current_timestamp", "now", "current_time", "localtimestamp"})
 """Spark's functions of the present time."""
 _RANDOM = frozenset({"rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id"})
-_INSTEAD = {
-    "strftime": "date_format(at, 'yyyy-MM-dd')",
-    "json_extract": "get_json_object(a, '$.b'), or a struct or map in the schema of the stream, and its fields: a.b",
-    "assert_true": "filter: a condition that does not hold can't stop an app",
-    "raise_error": "filter: no row can stop an app",
-    "make_interval": "timestamp + make_interval(...), or make_dt_interval(...) and make_ym_interval(...)",
-    "grouping": "one aggregate for each way of grouping",
-}
 """The way to say it here, of functions that users of Spark and of other databases look for."""
 
 
@@ -385,8 +378,8 @@ def _unknown_function(name: str, functions: UserFunctions) -> str:
         return _changing(name)
     if name in _RANDOM:
         return f"{name} would give another result when the same rows are read again; use columns of the row"
-    if name in _INSTEAD:
-        return f"there is no function {name}; use {_INSTEAD[name]}"
+    if name in INSTEAD:
+        return f"there is no function {name}; use {INSTEAD[name]}"
     if name in GENERATOR_NAMES:
         return f"{name}(...) stands in `flatMap` only, by itself: {name}(...) as name"
     close = difflib.get_close_matches(name[:80], [*_NAMES, *(one.name for one in functions.signatures)], n=1)

@@ -325,6 +325,8 @@ def _syntax_message(error: ParseError, prefix: str) -> str:
     description = str(first.get("description") or "it does not parse").rstrip(".")
     if "<class" in description:
         description = "a part is missing"
+    if near == "&&":
+        description = "write `and`"
     if near.upper() in _KEYWORDS:
         description += f"; if `{near}` is a column, write it in backquotes, as `{near}`"
     return f"syntax error{where} (line {first.get('line')}, column {max(column, 1)}): {description}"

@@ -92,9 +92,23 @@ def _mistyped(error: ErrorDetails) -> str:
     if error["type"] == "string_type" and isinstance(value, bool | int | float):
         kind = "a boolean" if isinstance(value, bool) else "a number"
         return f"a text is expected, and YAML reads this as {kind}, {shown(value)}: put it in quotes"
+    if error["type"] in ("tuple_type", "list_type") and isinstance(value, str):
+        return f"a list is expected, not {shown(value)}: write [{shown(value)}]"
+    if error["type"] == "string_type" and error["loc"][-1:] == ("schema",) and (columns := _columns(value)):
+        return f'a text is expected: write "{shown(columns)}"'
     message = f"{error['msg'][:1].lower()}{error['msg'][1:]}"
     words = PATTERN_WORDS.get(message.removeprefix(_MATCH).removesuffix("'"))
     return f"{message}, not {shown(value)}" if words is None else f"{words} is expected, not {shown(value)}"
+
+
+def _columns(value: object) -> str:
+    """Return the text of columns that were written as an object, or as a list of objects; empty if they are none."""
+    if isinstance(value, list):
+        pairs = [(item.get("name"), item.get("type")) if isinstance(item, dict) else (None, None) for item in value]
+    else:
+        pairs = list(value.items()) if isinstance(value, dict) else []
+    sound = all(isinstance(part, str) for pair in pairs for part in pair)
+    return ", ".join(f"{name} {type_}" for name, type_ in pairs) if sound else ""
 
 
 def shown(value: object) -> str:

@@ -21,6 +21,7 @@ from streamapp_core.sql.token_cursor import CLOSING, JOINING, TokenCursor, depth
 _T = TokenType
 _OUTER = {_T.LEFT: JoinKind.LEFT, _T.RIGHT: JoinKind.RIGHT, _T.FULL: JoinKind.FULL}
 _CLAUSES = ("where", "group by", "having", "union all", "join", "left join")
+_FLINKS_WINDOWS = ("table", "tumble", "hop", "cumulate", "session")
 _LEFT_OUT = (_T.ORDER_BY, _T.SORT_BY, _T.CLUSTER_BY, _T.DISTRIBUTE_BY, _T.LIMIT, _T.OFFSET)
 """Clauses that say in which order rows come, and how many."""
 _AFTER_CLAUSES = (*REFUSED_CLAUSES, _T.UNION, _T.R_PAREN, _T.SEMICOLON)
@@ -275,15 +276,22 @@ class _Parser(TokenCursor):
                 "rows that are there now"
             )
 
+    def _of_windows(self) -> str:
+        """Return where windows stand, if the next token begins one as Flink writes it."""
+        token = self.peek()
+        flink = token is not None and token.text.lower() in _FLINKS_WINDOWS
+        return "; a window stands behind `group by`: window(at, '1 hour')" if flink else ""
+
     def _source(self, join: JoinKind, *, on: bool = False) -> Source:
         first = self.next
         if self.at(_T.L_PAREN):
             relation: str | Query = self._in_parentheses()
         else:
-            relation = self.name("a stream, an operator, a table, or a query in parentheses is expected")
+            expected = f"a stream, an operator, a table, or a query in parentheses is expected{self._of_windows()}"
+            relation = self.name(expected)
             if self.at(_T.L_PAREN, _T.DOT):
                 self.next = first
-                raise self.refused("a stream, an operator, a table, or a query in parentheses is expected", first + 2)
+                raise self.refused(expected, first + 2)
         self._no_version()
         alias = None
         if self.take(_T.ALIAS) or ((token := self.peek()) and token.token_type in (_T.VAR, _T.IDENTIFIER)):

@@ -691,6 +691,7 @@ REFUSED = {
     "select item from bids union all select id, kind from items": ["1 and 2 columns"],
     "with a as (select 1 as x from bids) select item from bids": ["nothing reads `a`"],
     "select item from bids where": ["the text ends too early"],
+    "select item from table(tumble(table bids, descriptor(at), interval '1' hour))": ["window(at, '1 hour')"],
     "select item from bids where price = 'a' and nothing(item)": ["there is no function nothing"],
     "select substring(5) as part from bids where nothing(item)": ["`nothing(item)`", "`substring(5) as part`"],
     "select item, current_timestamp() as now from bids": ["another result when the same rows are read again"],

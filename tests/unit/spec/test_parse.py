@@ -132,6 +132,26 @@ def test_of_the_branches_of_a_choice_the_one_of_the_right_type_tells_what_is_wro
     assert problem.message.startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        ({"k": "string", "v": "int"}, "k string, v int"),
+        ([{"name": "k", "type": "string"}, {"name": "v", "type": "int"}], "k string, v int"),
+    ],
+)
+def test_columns_that_are_written_as_objects_are_told_as_the_text_they_should_be(columns, text):
+    (problem,) = parsed(lambda spec: spec["streams"]["s1"].update(schema=columns)).problems
+    assert (problem.path, problem.message) == ("spec.streams.s1.schema", f'a text is expected: write "{text}"')
+
+
+def test_one_name_where_a_list_is_needed_is_told_as_the_list_it_should_be():
+    window = {"tumbling": "1h", "by": "k", "select": "count(*) as n"}
+    operators = [{"name": "w", "from": "s1", "window": window}]
+    result = parsed(lambda spec: spec.update(operators=operators))
+    (problem,) = [problem for problem in result.problems if problem.path == "spec.operators[0].window.by"]
+    assert problem.message == "a list is expected, not k: write [k]"
+
+
 def test_places_in_an_envelope_are_told_in_words():
     changes = {"changes": "debezium", "debezium": {"columns": {"t": "before.n"}}}
     (problem,) = parsed(lambda spec: spec["streams"]["s1"].update(changes)).problems
