@@ -34,7 +34,7 @@ from streamapp_systems.kafka import (
     local_schema_registry,
 )
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
-from streamapp_systems.objects import ObjectPath, Place, open_place
+from streamapp_systems.objects import Place, open_place
 from streamapp_systems.outgoing import OutgoingGenerations, outgoing_folder
 from streamapp_systems.protocols import (
     Admin,
@@ -260,12 +260,9 @@ class LocalSystems:
             return DatabaseOutput(self._postgresql(system), streams, owner)
         if system.file is None:
             raise StreamSystemError(f"system {name} is {system.kind}: it is written by a producer, not as files")
-        root, writer = self.place(system), owner.writer
-        if isinstance(
-            root, ObjectPath
-        ):  # no name comes twice, also if earlier writers are forgotten: what is there stays
-            writer = f"{writer}-{owner.opened}"
-        return FileOutput(root, streams, writer, _rolling(system.file))
+        # No name comes twice, also if earlier writers are forgotten: what has it is taken for published.
+        writer = f"{owner.writer}-{owner.opened}"
+        return FileOutput(self.place(system), streams, writer, _rolling(system.file))
 
     def column_mismatches(self, system: SystemSpec, table: StreamDescriptor) -> list[str]:
         """See `Systems.column_mismatches`."""

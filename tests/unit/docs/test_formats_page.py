@@ -51,7 +51,7 @@ def test_rows_lie_in_the_folders_that_the_page_shows(tmp_path):
     stream = StreamDescriptor(
         name="bids", system="files", address="bids", format=StreamFormat.PARQUET, folder_columns=columns
     )
-    output = FileOutput(tmp_path, [stream], "3-1")
+    output = FileOutput(tmp_path, [stream], "3-1-1790000000000")
     day = datetime.date(2024, 5, 1)
     for city in ("New York", "S/W", None):
         output.write("bids", pa.table({"day": [day], "city": pa.array([city], pa.string()), "n": [1]}))

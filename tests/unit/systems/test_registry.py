@@ -1,5 +1,7 @@
 """Systems opened by their kind."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -60,6 +62,22 @@ def test_files_are_rolled_by_the_time_and_size_of_their_system(tmp_path: Path) -
     output.close()
     with pytest.raises(ValidationError, match="set `commitEvery`, too"):
         FileSystem(path="data", targetFileSize="1Ki")
+
+
+@pytest.mark.parametrize("rolled", [{}, {"commitEvery": "5m"}])
+def test_rows_of_a_writer_that_was_forgotten_stay_and_those_of_another_follow(tmp_path: Path, rolled) -> None:
+    """A StreamApp that is created again has epochs from 1 on, and an edit may add an output that it had before."""
+    system = SystemSpec(file=FileSystem(path="data", **rolled))
+    for opened in (1, 2):
+        output = local_systems(tmp_path).open_output("x", system, [STREAM], replace(PARTS, opened=opened))
+        parts: list[StagedPart] = []
+        for n in range(2):
+            output.write("s", pa.table({"k": [f"{opened}-{n}"]}))
+            parts += output.stage()
+        output.publish(parts)
+        output.close()
+    lines = [line for path in (tmp_path / "data").rglob("part-*") for line in path.read_text().splitlines()]
+    assert sorted(json.loads(line)["k"] for line in lines) == ["1-0", "1-1", "2-0", "2-1"]
 
 
 def test_kafka_is_opened_with_the_settings_of_its_system(tmp_path: Path) -> None:
