@@ -106,7 +106,7 @@ fmt: .venv/ready ## Format the code and fix what can be fixed
 
 # What keeps the cores busy runs in several processes; the others measure, or wait for seconds that pass.
 SOAK_CORES := tests/unit/apps/test_differential.py tests/unit/simulation $(addprefix tests/unit/native/test_,json_decoding.py \
-  avro_programs.py)
+  avro_programs.py proto_programs.py)
 SOAK_KAFKA := $(addprefix tests/integration/kafka/test_,soak.py supervision.py side_inputs.py late_end_of_transaction.py \
   outages.py replicated_brokers.py apps.py nexmark.py registered_values.py)
 SOAK := $(SOAK_KAFKA) $(addprefix tests/integration/test_,side_input_kills.py kills.py growing_kills.py) \

@@ -1,5 +1,6 @@
 """The rows of messages, and what makes them of the values of messages."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -36,8 +37,13 @@ def value_column(messages: Messages) -> pa.BinaryArray | None:
     """Return the values of messages as one array; None if it can't hold so many bytes."""
     if isinstance(messages, MessageColumns):
         return messages.value_column
-    values = pa.array(messages.values, pa.binary())
-    return values if isinstance(values, pa.BinaryArray) else None
+    return column_of_bytes(messages.values)
+
+
+def column_of_bytes(values: Sequence[bytes | None]) -> pa.BinaryArray | None:
+    """Return values as one array; None if it can't hold so many bytes."""
+    column = pa.array(values, pa.binary())
+    return column if isinstance(column, pa.BinaryArray) else None
 
 
 def key_column(messages: Messages) -> pa.Array:

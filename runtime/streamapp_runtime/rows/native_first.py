@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamapp_runtime.rows.message_rows import MessageRows, select_messages
+from streamapp_runtime.rows.message_rows import MessageRows, column_of_bytes, select_messages
 from streamapp_systems.native.decoded_messages import MessageKind, NativeRows
 from streamapp_systems.protocols import Messages
 
@@ -44,8 +44,8 @@ class NativeFirstReader:
 
     def read(self, values: Sequence[bytes], header: int = 0) -> tuple[pa.Table, Mask, Mapping[int, str]]:
         """See `ValueReader.read`; all values have the same header."""
-        column = pa.array(values, pa.binary())
-        found = self._native.decode(column, values[0][:header]) if values and _is_one(column) else None
+        column = column_of_bytes(values) if values else None
+        found = None if column is None else self._native.decode(column, values[0][:header])
         if found is None:
             return self._reader.read(values, header)
         kept = found.kinds == MessageKind.ROW
@@ -76,11 +76,6 @@ def complete_rows(found: NativeRows, messages: Messages, judge: Callable[[Messag
         messages=select_messages(messages, np.sort(places)),
         bad=judged.bad,
     )
-
-
-def _is_one(column: pa.Array | pa.ChunkedArray) -> bool:
-    """Return whether values are few enough bytes for one array."""
-    return isinstance(column, pa.BinaryArray)
 
 
 def _joined(rows: pa.Table, more: pa.Table, places: npt.NDArray[np.int64]) -> pa.Table:

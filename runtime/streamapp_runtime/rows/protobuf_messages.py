@@ -7,7 +7,10 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 from streamapp_core.protobuf.proto_columns import find_mismatches
 from streamapp_core.protobuf.proto_files import ProtoError, message_at, registered_message
 from streamapp_core.schema import Schema
+from streamapp_runtime.rows.native_first import NativeFirstReader, ValueReader
 from streamapp_runtime.rows.schema_messages import SchemaDecoder
+from streamapp_systems.native.decoded_messages import NativeDecodingError
+from streamapp_systems.native.proto_programs import NativeProtoDecoder
 from streamapp_systems.protobuf.message_indexes import message_header, schema_place
 from streamapp_systems.protobuf.proto_decoding import ProtoRowReader
 
@@ -37,9 +40,9 @@ class ProtobufDecoder(SchemaDecoder):
         self._name = name
         super().__init__(schema, None if isinstance(writers, Descriptor) else message_header, self._new_reader)
 
-    def _new_reader(self, header: bytes) -> ProtoRowReader | str:
+    def _new_reader(self, header: bytes) -> ValueReader | str:
         if isinstance(self._writers, Descriptor):
-            return ProtoRowReader(self._writers, self._schema)
+            return _proto_reader(self._writers, self._schema)
         place = schema_place(header)
         if place is None:
             return "it has no schema id: a byte 0, four bytes, and the place of the message before that of Protobuf"
@@ -57,4 +60,12 @@ class ProtobufDecoder(SchemaDecoder):
         for mismatch in find_mismatches(message, self._schema):
             if not mismatch.missing:
                 return f"schema {number}: column {mismatch.path}: {mismatch.reason}"
-        return ProtoRowReader(message, self._schema)
+        return _proto_reader(message, self._schema)
+
+
+def _proto_reader(message: Descriptor, schema: Schema) -> ValueReader:
+    reader = ProtoRowReader(message, schema)
+    try:
+        return NativeFirstReader(NativeProtoDecoder(message, schema), reader)
+    except NativeDecodingError:
+        return reader

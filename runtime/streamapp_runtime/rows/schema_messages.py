@@ -9,7 +9,7 @@ import pyarrow as pa
 from streamapp_core.schema import Schema
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.json_messages import JsonDecoder
-from streamapp_runtime.rows.message_rows import MessageRows, value_column
+from streamapp_runtime.rows.message_rows import MessageRows, column_of_bytes
 from streamapp_runtime.rows.native_first import NativeFirstReader, ValueReader, complete_rows
 from streamapp_runtime.rows.tombstones import TombstoneRow
 from streamapp_systems.arrow_types import arrow_schema
@@ -50,9 +50,12 @@ class SchemaDecoder:
 
     def _read_sure(self, messages: Messages) -> NativeRows | None:
         """Read messages that have the header of the first one; None if no reader of it is known, or can."""
-        if not isinstance(messages, MessageColumns) and TombstoneRow in set(map(type, messages.values)):
-            return None
-        column = value_column(messages)
+        column: pa.BinaryArray | None
+        if isinstance(messages, MessageColumns):
+            column = messages.value_column
+        else:
+            values = messages.values
+            column = None if TombstoneRow in set(map(type, values)) else column_of_bytes(values)
         first = None if column is None else next((value for value in column if value.is_valid), None)
         if column is None or first is None:
             return None

@@ -1,10 +1,6 @@
 #include "avro_values.h"
 
-#include "utf8.h"
-
 enum { DECIMAL_BYTES = 16, UUID_BYTES = 16, UUID_LENGTH = 36 };
-
-static const uint64_t HIGH_BITS = UINT64_C(0x8080808080808080);
 
 /* Step over bytes of a size, or where that is negative over their length and them. */
 static const uint8_t *read_span(struct avro_decoder *decoder, int64_t size, const uint8_t *at, const uint8_t **begin)
@@ -16,48 +12,10 @@ static const uint8_t *read_span(struct avro_decoder *decoder, int64_t size, cons
     return avro_pass(at, end, size);
 }
 
-/* Copy a text behind the others of a column; `all` has the bits that are set in any of its bytes. */
-static void copy_text(struct column *column, const uint8_t *begin, size_t length, uint64_t *all)
-{
-    uint8_t *into = column->data + column->data_length;
-    uint64_t word, found = 0;
-    size_t at = 0;
-    for (; at + sizeof word <= length; at += sizeof word) {
-        memcpy(&word, begin + at, sizeof word);
-        memcpy(into + at, &word, sizeof word);
-        found |= word;
-    }
-    for (; at < length; at++) {
-        into[at] = begin[at];
-        found |= begin[at];
-    }
-    *all = found;
-}
-
-static bool append_span(struct avro_decoder *decoder, struct column *column, const uint8_t *begin, size_t length,
-                        bool is_text)
-{
-    uint64_t all;
-    if (length > (size_t)(INT32_MAX - column->data_length)) {
-        decoder->rows.error = ERROR_SIZE;
-        return false;
-    }
-    if (!column_reserve_data(column, length)) {
-        decoder->rows.error = ERROR_MEMORY;
-        return false;
-    }
-    copy_text(column, begin, length, &all);
-    if (is_text && (all & HIGH_BITS) && !is_utf8(begin, begin + length))
-        return false;
-    column->data_length += (int64_t)length;
-    column_append_end(column, column->data_length);
-    return true;
-}
-
 static bool append_symbol(struct avro_decoder *decoder, const struct avro_step *step, struct column *column, int64_t at)
 {
     const int64_t *ends = decoder->program->symbol_ends + step->first + at;
-    return append_span(decoder, column, decoder->program->symbols + ends[0], (size_t)(ends[1] - ends[0]), false);
+    return reader_append_bytes(&decoder->rows, column, decoder->program->symbols + ends[0], (size_t)(ends[1] - ends[0]), false);
 }
 
 static bool append_uuid(struct avro_decoder *decoder, struct column *column, const uint8_t *bytes)
@@ -71,7 +29,7 @@ static bool append_uuid(struct avro_decoder *decoder, struct column *column, con
         text[length++] = (uint8_t)digits[bytes[at] >> 4];
         text[length++] = (uint8_t)digits[bytes[at] & 15];
     }
-    return append_span(decoder, column, text, length, false);
+    return reader_append_bytes(&decoder->rows, column, text, length, false);
 }
 
 static int128_t wide(const uint64_t halves[2]) { return (int128_t)((uint128_t)halves[1] << 64 | halves[0]); }
@@ -165,7 +123,7 @@ const uint8_t *avro_read_plain(struct avro_decoder *decoder, const struct avro_s
     case AVRO_BINARY:
         if (!(at = read_span(decoder, step->size, at, &begin)))
             return NULL;
-        return append_span(decoder, column, begin, (size_t)(at - begin), step->kind == AVRO_TEXT) ? at : NULL;
+        return reader_append_bytes(&decoder->rows, column, begin, (size_t)(at - begin), step->kind == AVRO_TEXT) ? at : NULL;
     case AVRO_UUID:
         at = avro_pass(at, end, UUID_BYTES);
         return at && append_uuid(decoder, column, begin) ? at : NULL;

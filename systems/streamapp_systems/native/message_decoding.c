@@ -2,6 +2,10 @@
 
 #include <stdlib.h>
 
+#include "utf8.h"
+
+static const uint64_t HIGH_BITS = UINT64_C(0x8080808080808080);
+
 static bool offsets_fit(const struct messages *messages)
 {
     const int32_t *offsets = messages->offsets;
@@ -47,6 +51,55 @@ int64_t messages_decode(const struct messages *messages, struct row_reader *read
         return reader->error;
     int64_t rows = reader->columns[0].length;
     return column_export(&reader->columns[0], into) ? rows : ERROR_MEMORY;
+}
+
+/* Copy bytes behind the others of a column; return the bits that are set in any of them. */
+static uint64_t copy_bytes(struct column *column, const uint8_t *begin, size_t length)
+{
+    uint8_t *into = column->data + column->data_length;
+    uint64_t word, found = 0;
+    uint32_t half;
+    if (length >= sizeof word) {
+        for (size_t at = 0; at + sizeof word < length; at += sizeof word) {
+            memcpy(&word, begin + at, sizeof word);
+            memcpy(into + at, &word, sizeof word);
+            found |= word;
+        }
+        memcpy(&word, begin + length - sizeof word, sizeof word);
+        memcpy(into + length - sizeof word, &word, sizeof word);
+        return found | word;
+    }
+    if (length >= sizeof half) {
+        memcpy(&half, begin, sizeof half);
+        memcpy(into, &half, sizeof half);
+        found = half;
+        memcpy(&half, begin + length - sizeof half, sizeof half);
+        memcpy(into + length - sizeof half, &half, sizeof half);
+        return found | half;
+    }
+    for (size_t at = 0; at < length; at++) {
+        into[at] = begin[at];
+        found |= begin[at];
+    }
+    return found;
+}
+
+bool reader_append_bytes(struct row_reader *reader, struct column *column, const uint8_t *begin, size_t length,
+                         bool is_text)
+{
+    if (length > (size_t)(INT32_MAX - column->data_length)) {
+        reader->error = ERROR_SIZE;
+        return false;
+    }
+    if (!column_reserve_data(column, length)) {
+        reader->error = ERROR_MEMORY;
+        return false;
+    }
+    if ((copy_bytes(column, begin, length) & HIGH_BITS) && is_text && !is_utf8(begin, begin + length))
+        return false;
+    column->data_length += (int64_t)length;
+    column_append_end(column, column->data_length);
+    return true;
 }
 
 struct column *columns_make(const struct column_shape *shapes, int64_t count, int64_t rows)

@@ -37,6 +37,11 @@ struct row_reader {
 int64_t messages_decode(const struct messages *messages, struct row_reader *reader, uint8_t *status,
                         struct ArrowArray *into);
 
+/* Append bytes to a column of texts that has room for one more; false if they are to be a text and are no UTF-8, or
+   with an error. */
+bool reader_append_bytes(struct row_reader *reader, struct column *column, const uint8_t *begin, size_t length,
+                         bool is_text);
+
 /* A column as it is to be made; its children stand next to each other, behind it. */
 struct column_shape {
     int32_t layout, width, first_child, child_count;
