@@ -26,6 +26,8 @@ _DECIDE_NOTHING = frozenset({"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_L
 """Variables that a JVM reads itself, or that are of Python alone."""
 _MAKING_SECONDS = 600.0
 _UNUSED_SECONDS = 30 * 86_400.0
+_FAILED_SECONDS = 86_400.0
+"""How long nobody tries again what could not be made: its reason (no memory, a full disk) may have gone by then."""
 _PROGRAM = "streamapp_runtime.spark.class_archive"
 _MAIN = "org.apache.spark.deploy.SparkSubmit"
 
@@ -63,7 +65,7 @@ def find_java(environment: Mapping[str, str]) -> Path | None:
 def make_later(environment: Mapping[str, str]) -> None:
     """Begin to make the archive, where there is none, in a process that goes on when this one has ended."""
     folder = archive_folder(environment)
-    if folder is None or folder.exists():
+    if folder is None or not is_wanted(folder, time.time()):
         return
     with suppress(OSError):  # the next run tries again
         subprocess.Popen(  # noqa: S603 - our own module
@@ -77,8 +79,16 @@ def make_later(environment: Mapping[str, str]) -> None:
         )
 
 
+def is_wanted(folder: Path, now: float) -> bool:
+    """Return whether an archive is to be made: there is none, and none that could not be made less than a day ago."""
+    try:
+        return not (folder / OPTIONS).exists() and now - folder.stat().st_mtime > _FAILED_SECONDS
+    except FileNotFoundError:
+        return True
+
+
 def make_archive(folder: Path) -> None:
-    """Make an archive, unless another process does; a folder without one says that it can't be made.
+    """Make an archive, unless another process does; a folder without one says that it could not be made.
 
     Raises:
         OSError: the folder can't be written.
@@ -93,7 +103,11 @@ def make_archive(folder: Path) -> None:
     try:
         _archive_classes(making)
     finally:
-        making.rename(folder)
+        if not (folder / OPTIONS).exists():  # another process may have made it since it was looked for
+            shutil.rmtree(folder, ignore_errors=True)
+            making.rename(folder)
+        else:
+            shutil.rmtree(making, ignore_errors=True)
 
 
 def quote_options(options: Sequence[str]) -> str:

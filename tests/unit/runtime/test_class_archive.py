@@ -1,11 +1,13 @@
 """The folder of an archive of classes: what decides whether there is one, and which."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from streamapp_runtime.spark.class_archive import archive_folder, make_archive, quote_options
+from streamapp_runtime.spark.class_archive import OPTIONS, archive_folder, is_wanted, make_archive, quote_options
 
 
 def make_java(folder):
@@ -66,6 +68,31 @@ def test_one_that_another_process_makes_is_left_to_it(tmp_path):
     making.mkdir()
     make_archive(tmp_path / "spark-0")
     assert list(tmp_path.iterdir()) == [making]
+
+
+def test_what_could_not_be_made_is_tried_again_a_day_later(tmp_path):
+    folder, day = tmp_path / "spark-0", 86_400
+    assert is_wanted(folder, 0)
+    folder.mkdir()
+    os.utime(folder, (1_000, 1_000))
+    assert not is_wanted(folder, 1_000 + day)
+    assert is_wanted(folder, 1_001 + day)
+    (folder / OPTIONS).touch()
+    os.utime(folder, (1_000, 1_000))
+    assert not is_wanted(folder, 1_001 + day)
+
+
+def test_another_try_takes_the_place_of_one_that_failed(tmp_path, environment):
+    folder = tmp_path / "spark-0"
+    folder.mkdir()
+    (folder / "left.jsa").touch()
+    command = [sys.executable, "-m", "streamapp_runtime.spark.class_archive", str(folder)]
+    failed = subprocess.run(
+        command, env={**environment, "PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False
+    )
+    assert "JAVA_GATEWAY_EXITED" in failed.stderr
+    assert [path.name for path in tmp_path.glob("spark-*")] == ["spark-0"]
+    assert not (folder / "left.jsa").exists()
 
 
 def test_options_are_quoted_for_java():
