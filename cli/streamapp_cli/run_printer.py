@@ -15,6 +15,7 @@ from streamapp_cli.consoles import new_console
 from streamapp_cli.print_fresh_start import deleted_lines, kept_lines, print_fresh_start
 from streamapp_cli.print_problems import print_problems, print_warnings
 from streamapp_cli.progress_display import LINE_SECONDS, follow, print_summary
+from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.plan.render import problem_document, warning_document
 from streamapp_core.problems import PlanWarning, Problem
 from streamapp_runtime.driver.fresh_start import FreshStart
@@ -107,6 +108,10 @@ class TextPrinter:
         """See `RunPrinter.complete`."""
         if not self._quiet:
             print_summary(self._console, self._name, summary)
+            return
+        for notice in summary.notices:
+            if notice.reason == NoticeReason.INPUTS_CHANGED:  # nothing was run, and nothing else says so
+                new_console(sys.stderr).print(f"{self._name}: {notice.message}")
 
 
 class JsonPrinter:

@@ -133,6 +133,8 @@ def _not_found(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]
         return
     if system.kind is SystemKind.FILE and (stream.format not in FILE_FORMATS or system.url is not None):  # so are these
         return
+    if name in graph.senders and name in graph.readers:  # nothing is looked for where an output is read back
+        return
     advice = "create it, or give its number of `partitions` and the app creates it"
     if system.kind is SystemKind.FILE:
         advice = "put files there; a folder is a stream with one partition per file"

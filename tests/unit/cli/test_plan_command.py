@@ -95,6 +95,15 @@ def test_an_accepted_plan_shows_its_warnings(plan):
     assert "repair: set `within`" in result.stdout
 
 
+def test_an_output_that_is_read_is_not_looked_for(plan):
+    document = stateless("file")
+    document["spec"]["operators"][-1]["sendTo"] = "flights"
+    result = plan(json.dumps(document))
+    assert result.exit_code == 1
+    assert "OutputReadBack" in result.stdout
+    assert "StreamNotFound" not in result.stdout
+
+
 def test_a_repair_is_printed_once(plan):
     document = stateless("kafka")
     document["spec"]["operators"][1:] = [

@@ -61,6 +61,9 @@ def test_a_completed_run_says_that_its_files_have_changed_since(tmp_path):
         "its inputs have changed since it read them: flights (flights/1.csv, flights/2.csv). "
         "--fresh runs the app again, from the beginning" in result.stdout
     )
+    quiet = run(tmp_path, apps.stateless("file"), "--quiet")
+    assert (quiet.exit_code, quiet.stdout) == (0, "")
+    assert "nothing was run" in quiet.stderr
     shutil.rmtree(tmp_path / "flights")
     assert "flights/1.csv" in run(tmp_path, apps.stateless("file")).stdout
 
