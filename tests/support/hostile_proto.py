@@ -19,6 +19,7 @@ _PLAIN = [
     "double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32",
     "sfixed64", "bool", "string", "string", "bytes", "Kind",
 ]  # fmt: skip
+_KEYS = ["string", "string", *_PLAIN[2:12]]
 _STANDARD = ["google.protobuf.Timestamp"] + [
     f"google.protobuf.{kind}Value" for kind in ("Int32", "UInt64", "Bool", "String", "Bytes", "Double")
 ]
@@ -134,7 +135,7 @@ def _message_text(draw: random.Random, name: str, syntax: str, depth: int) -> st
                 packed = draw.choice(["", " [packed = true]", " [packed = false]"]) if _is_number(kind) else ""
                 lines.append(f"repeated {kind} {place}{packed};")
             case "map":
-                lines.append(f"map<string, {kind}> {place};")
+                lines.append(f"map<{draw.choice(_KEYS)}, {kind}> {place};")
             case "oneof":
                 other = draw.choice(["int32", "string", "bytes", "google.protobuf.Timestamp"])
                 lines.append(f"oneof o{number} {{ {kind} {place}; {other} x{number} = {100_000 + number}; }}")
@@ -204,6 +205,8 @@ def _field(draw: random.Random, field: FieldDescriptor, oddities: float) -> byte
 
 def _value(draw: random.Random, field: FieldDescriptor, oddities: float) -> bytes:
     odd = draw.random() < oddities
+    if field.name == "key" and field.containing_type.GetOptions().map_entry:
+        return _key(draw, field, draw.randrange(3 if odd else 10**6))
     if field.containing_type.full_name == TIMESTAMP_MESSAGE and not odd:
         return _varint(draw.choice(_SECONDS if field.name == "seconds" else [0, 1, 999_999_999]))
     if field.type in _VARINT:
@@ -220,10 +223,14 @@ def _value(draw: random.Random, field: FieldDescriptor, oddities: float) -> byte
     if field.message_type is not None:
         return _length(random_proto_message(draw, field.message_type, oddities))
     if field.type == FieldDescriptor.TYPE_STRING:
-        if field.containing_type.GetOptions().map_entry:
-            return _length(f"{draw.choice(_TEXTS)}{draw.randrange(3 if odd else 10**6)}".encode())
         return _length(draw.choice(_NO_TEXTS) if odd else draw.choice(_TEXTS).encode())
     return _length(draw.randbytes(draw.choice([0, 3, 8, 20])))
+
+
+def _key(draw: random.Random, field: FieldDescriptor, number: int) -> bytes:
+    if field.type in _FIXED:
+        return number.to_bytes(_FIXED[field.type], "little")
+    return _varint(number) if field.type in _VARINT else _length(f"{draw.choice(_TEXTS)}{number}".encode())
 
 
 def _tag(number: int, wire: int) -> bytes:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from streamapp_core.avro.avro_columns import is_struct_of_members, member_number
 from streamapp_core.avro.avro_schema import AvroKind, AvroLogical, AvroType
 from streamapp_core.data_types import Column, DataType
-from streamapp_core.schema import TypeKind
+from streamapp_core.schema import STRING, TypeKind
 from streamapp_systems.native.column_shapes import MadeColumn
 from streamapp_systems.native.decoded_messages import NativeDecodingError
 
@@ -116,7 +116,7 @@ def _read(avro: AvroType, to: DataType, column: MadeColumn) -> PlannedStep:
         case AvroKind.ARRAY if to.kind is TypeKind.ARRAY and avro.parts[0].least_bytes:
             element = _value(avro.parts[0], to.element, column.children[0])
             return PlannedStep(kind=StepKind.ARRAY, column=column, below=[element])
-        case AvroKind.MAP if to.kind is TypeKind.MAP:
+        case AvroKind.MAP if to.kind is TypeKind.MAP and to.key == STRING:
             entry = column.children[0]
             key = PlannedStep(kind=StepKind.TEXT, column=entry.children[0])
             parts = [key, _value(avro.parts[0], to.value, entry.children[1])]

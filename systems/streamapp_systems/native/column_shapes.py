@@ -65,7 +65,7 @@ def _column(kind: pa.DataType, depth: int) -> MadeColumn:
         return MadeColumn(kind, _STRUCT, [_column(part.type, depth + 1) for part in kind.fields])
     if pa.types.is_list(kind):
         return MadeColumn(kind, _LIST, [_column(kind.value_type, depth + 1)])
-    if pa.types.is_map(kind) and kind.key_type == pa.string():
+    if pa.types.is_map(kind) and _is_key(kind.key_type):
         entry = [_column(part, depth + 2) for part in (kind.key_type, kind.item_type)]
         return MadeColumn(kind, _LIST, [MadeColumn(pa.null(), _STRUCT, entry)])
     if pa.types.is_boolean(kind):
@@ -75,3 +75,8 @@ def _column(kind: pa.DataType, depth: int) -> MadeColumn:
     if pa.types.is_nested(kind) or not (pa.types.is_primitive(kind) or pa.types.is_decimal128(kind)):
         raise NativeDecodingError(f"the library makes no {kind}")
     return MadeColumn(kind, _FIXED)
+
+
+def _is_key(kind: pa.DataType) -> bool:
+    """Return whether the library finds out which values differ: texts and whole numbers."""
+    return kind in (pa.string(), pa.int32(), pa.int64()) or pa.types.is_decimal128(kind)

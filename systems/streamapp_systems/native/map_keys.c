@@ -7,6 +7,10 @@ enum { FEW_KEYS = 12, MOST_PROBES = 32 };
 static const uint8_t *key_at(const struct column *keys, int64_t at, size_t *length)
 {
     const int32_t *offsets = (const int32_t *)(const void *)keys->values;
+    if (keys->layout == LAYOUT_FIXED) {
+        *length = keys->width;
+        return keys->values + at * keys->width;
+    }
     *length = (size_t)(offsets[at + 1] - offsets[at]);
     return keys->data + offsets[at];
 }

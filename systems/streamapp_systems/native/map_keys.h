@@ -1,4 +1,4 @@
-/* Keys of maps: texts that differ. */
+/* Keys of maps, texts or whole numbers, that differ. */
 #ifndef MAP_KEYS_H
 #define MAP_KEYS_H
 
@@ -12,7 +12,7 @@ struct key_slots {
 
 enum key_answer { KEYS_DIFFER, KEYS_UNSURE, KEYS_NO_MEMORY };
 
-/* Return whether no text of a column from a place on is there twice, as far as that can be found soon. */
+/* Return whether no value of a column, of texts or of a fixed width, from a place on is there twice, as far as that can be found soon. */
 enum key_answer keys_differ(struct key_slots *room, const struct column *keys, int64_t first);
 
 #endif

@@ -22,7 +22,7 @@ enum proto_kind {
     PROTO_TIMESTAMP,    /* a message of seconds and nanoseconds */
     PROTO_MESSAGE,      /* a struct of `count` steps, by their fields' numbers, which rise */
     PROTO_WRAPPER,      /* a message whose one step fills the column */
-    PROTO_ENTRY,        /* a message in the list of a map: a key, which is a text, and a value */
+    PROTO_ENTRY,        /* a message in the list of a map: a key and a value */
 };
 
 /* How a number stands on the wire. */

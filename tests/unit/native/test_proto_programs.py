@@ -117,6 +117,7 @@ def test_what_claims_to_be_large_is_refused_at_once(columns):
         ("message M { I i = 1; message I { int32 n = 1; } }", b"\x0a\x00\x0a\x00"),
         ("message M { oneof o { int32 a = 1; int32 b = 2; } }", b"\x08\x01\x10\x02"),
         ("message M { map<string, int32> m = 1; }", b"\x0a\x00\x0a\x00"),
+        ("message M { map<sint64, int32> m = 1; }", b"\x0a\x02\x08\x05\x0a\x02\x08\x05"),
         ("message M { int32 n = 1; }", b"\x0d\x01\x00\x00\x00"),
         ("message M { int32 n = 1; }", b"\x0a\x01\x01"),
         ("message M { int32 n = 1; }", b"\x88\x00\x01"),
@@ -131,6 +132,17 @@ def test_what_claims_to_be_large_is_refused_at_once(columns):
 )
 def test_what_is_rare_is_left(text, value):
     assert kinds(text, None, value, b"")[0] == [UNSURE, ROW]
+
+
+@pytest.mark.parametrize("count", [2, 12, 13, 500])
+@pytest.mark.parametrize(("kind", "column"), [("fixed32", "bigint"), ("sfixed32", "int"), ("fixed64", "decimal(20,0)")])
+def test_a_number_that_is_twice_a_key_of_a_map_is_left(kind, column, count):
+    tag, width = (b"\x0d", 4) if kind.endswith("32") else (b"\x09", 8)
+    entries = [b"\x0a" + bytes([width + 1]) + tag + number.to_bytes(width, "little") for number in range(count)]
+    once = b"".join(entries)
+    found, rows = kinds(f"message M {{ map<{kind}, int32> m = 1; }}", f"m map<{column},int>", once, once + entries[0])
+    assert found == [ROW, UNSURE]
+    assert rows == [{"m": [(number, 0) for number in range(count)]}]
 
 
 def test_messages_behind_another_header_are_left():
@@ -158,7 +170,7 @@ def test_messages_that_do_not_fit_are_left_to_the_libraries():
     many = " ".join(f"int32 f{number} = {number};" for number in range(1, 300))
     for text, columns in [
         ("message M { string n = 1; }", "n bigint"),
-        ("message M { map<int32, int32> n = 1; }", "n map<int,int>"),
+        ("message M { map<bool, int32> n = 1; }", "n map<boolean,int>"),
         ("message M { uint64 n = 1; }", "n decimal(19,0)"),
         (f"message M {{ {many} }}", ", ".join(f"f{number} int" for number in range(1, 300))),
     ]:
