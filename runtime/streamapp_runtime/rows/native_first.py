@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamapp_runtime.rows.message_rows import MessageRows, column_of_bytes, select_messages
+from streamapp_runtime.rows.message_rows import MessageRows, column_of_bytes, offset_column, select_messages
 from streamapp_systems.native.decoded_messages import MessageKind, NativeRows
 from streamapp_systems.protocols import Messages
 
@@ -68,9 +68,8 @@ def complete_rows(found: NativeRows, messages: Messages, judge: Callable[[Messag
         return MessageRows(rows=found.rows, messages=select_messages(messages, sure), bad=())
     left = select_messages(messages, unsure)
     judged = judge(left)
-    unreadable = {record.offset for record in judged.bad}
-    readable = np.array([message.offset not in unreadable for message in left], np.bool_)
-    places = np.concatenate((sure, unsure[readable]))
+    bad = np.array([record.offset for record in judged.bad], np.int64)
+    places = np.concatenate((sure, unsure[~np.isin(offset_column(left), bad)]))
     return MessageRows(
         rows=_joined(found.rows, judged.rows, places),
         messages=select_messages(messages, np.sort(places)),
