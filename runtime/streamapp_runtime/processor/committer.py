@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 
+from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.processor.control_message_sender import ControlMessageSender
@@ -47,6 +48,10 @@ class Committer:
         self._places = writers.places
         self._unpublished: dict[str, tuple[StagedPart, ...]] = dict.fromkeys(writers.files, ())
         self._published = dict.fromkeys(writers.files, clock())
+        self.lists_published = False
+        """Whether the last checkpoint lists parts that were joined since.
+
+        Until the next one, who starts again looks for their files, which others may have taken away."""
         self._control_messages = control_messages
         self._clock = clock
         self._raise_if_stopped = raise_if_stopped
@@ -105,8 +110,8 @@ class Committer:
         answered = self._clock()
         self.transaction_seconds, self.answer_seconds = answered - begun, answered - asked
         with fail_point(FailPoint.COMMIT_PUBLISH):
-            for system, parts in staged.items():
-                self._publish(system, parts, last=last)
+            joined = [self._publish(system, parts, last=last) for system, parts in staged.items()]
+            self.lists_published = any(joined)
         with fail_point(FailPoint.COMMIT_STATE):
             for task in self._tasks:
                 if task in checkpoints:
@@ -117,8 +122,11 @@ class Committer:
         self.commits += 1
         self.committed = _lowest_positions(self._tasks)
 
-    def _publish(self, system: str, parts: tuple[StagedPart, ...], *, last: bool) -> None:
-        """Publish parts, or keep them until that is due: the next checkpoints list them, too."""
+    def _publish(self, system: str, parts: tuple[StagedPart, ...], *, last: bool) -> bool:
+        """Publish parts, or keep them until that is due: the next checkpoints list them, too.
+
+        Return whether some were joined into files. A table says itself what it has got, whoever looks later.
+        """
         all_due = last or self._is_due(system)
         due = parts if all_due else self._files[system].full(parts)
         if due:
@@ -127,6 +135,8 @@ class Committer:
         self._unpublished[system] = tuple(part for part in parts if part not in published)
         if all_due:
             self._published[system] = self._clock()
+        waited = self._files[system].publish_seconds > 0
+        return bool(due) and waited and self._places[system].kind is SystemKind.FILE
 
     def _is_due(self, system: str) -> bool:
         seconds = self._files[system].publish_seconds

@@ -94,6 +94,8 @@ class Processor:
                 idle = not self._waits_for_commit() and not self._silence.asks
                 self._end_turn(quiet=idle and self._committer.commits == commits)
         self._commit(last=True)
+        if self._committer.lists_published:
+            self._commit(last=True)
         return self._report(done=self._ended())
 
     def _is_to_run(self) -> bool:
@@ -137,8 +139,9 @@ class Processor:
             self._commit()
 
     def _waits_for_commit(self) -> bool:
-        unsent = self._control_messages.has_unsent()
-        return self._dirty or unsent or self._committer.publication_due or self._committer.may_hang()
+        unsent, committer = self._control_messages.has_unsent(), self._committer
+        to_publish = committer.publication_due or committer.lists_published
+        return self._dirty or unsent or to_publish or committer.may_hang()
 
     def _commit(self, *, last: bool = False) -> None:
         self._committer.commit(self._time_of_day(), last=last)

@@ -237,6 +237,7 @@ class Task:
         return add_counts(self._not_used, self.pipeline.counters())
 
     def _continue_from(self, checkpoint: Checkpoint) -> None:
+        self.touched = bool(checkpoint.parts)  # they are published: the next checkpoint lists them no more
         self._control.restore(checkpoint.snapshot())
         self.pipeline.resume(checkpoint.watermarks)
         self._not_used = checkpoint.not_used

@@ -84,3 +84,16 @@ def test_files_appear_while_the_app_runs_by_time_and_size(tmp_path, rolling):
     source = Source(tmp_path)
     run_until(tmp_path, document(**rolling), lambda: len(numbers(tmp_path)) > source.last / 2, told=source.told)
     assert numbers(tmp_path) == list(range(len(numbers(tmp_path))))
+
+
+def test_files_may_be_taken_away_once_the_app_has_stopped(tmp_path):
+    """What is listed as to be published is looked for at the next start, where it would count as lost."""
+    source, app = Source(tmp_path), document(commitEvery="1h")
+    with pytest.raises(Drained):
+        run(app, tmp_path, fresh=False, listener=source.told, drain=lambda: source.all_written)
+    (taken,) = parts(tmp_path / "out")
+    taken.unlink()
+    more = Source(tmp_path, source.last)
+    with pytest.raises(Drained):
+        run(app, tmp_path, fresh=False, listener=more.told, drain=lambda: more.all_written)
+    assert numbers(tmp_path) == list(range(source.last, more.last))

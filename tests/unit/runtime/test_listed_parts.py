@@ -40,20 +40,23 @@ class Task:
 class Output:
     """An output with one part to publish."""
 
-    publish_seconds = 0.0
-
-    def __init__(self):
-        self.published = []
+    def __init__(self, seconds=0.0):
+        self.publish_seconds = seconds
+        self.staged, self.published = (PART,), []
 
     def stage(self):
-        return (PART,)
+        staged, self.staged = self.staged, ()
+        return staged
+
+    def full(self, parts):
+        return ()
 
     def publish(self, parts):
         self.published.append(list(parts))
 
 
-def commit(kind, tasks):
-    """Commit with an output of a kind; give what it published."""
+def committer(kind, tasks, output):
+    """Give what commits tasks and an output of a kind."""
     idle = SimpleNamespace(flush=lambda: None, send=lambda _now: None, commit=lambda: None)
     changelogs = {task.name: Ssp("log", "changelog", number) for number, task in enumerate(tasks)}
     producer = SimpleNamespace(
@@ -63,25 +66,25 @@ def commit(kind, tasks):
         send=lambda *_, **__: None,
         commit=lambda: dict.fromkeys(changelogs.values(), 1),
     )
-    output, place = Output(), OutputPlace(kind, "there")
+    place = OutputPlace(kind, "there")
     writers = SimpleNamespace(
         intermediate=idle, outputs=idle, producer=producer, files={"x": output}, places={"x": place}
     )
-    Committer(
+    return Committer(
         SimpleNamespace(tasks=tasks, shared=idle),
         changelogs,
         writers,
         idle,
         clock=lambda: 0.0,
         raise_if_stopped=lambda: None,
-    ).commit(0)
-    return output.published
+    )
 
 
 @pytest.mark.parametrize(("kind", "listing"), [(SystemKind.FILE, "a"), (SystemKind.POSTGRESQL, "ac")])
 def test_the_checkpoints_of_tasks_list_the_parts_that_they_have_to_publish(kind, listing):
-    tasks = [Task("a"), Task("b", touched=False), Task("c")]
-    assert commit(kind, tasks) == [[PART]]
+    tasks, output = [Task("a"), Task("b", touched=False), Task("c")], Output()
+    committer(kind, tasks, output).commit(0)
+    assert output.published == [[PART]]
     assert "".join(task.name for task in tasks if task.parts) == listing
     assert tasks[1].parts is None
 
@@ -92,3 +95,17 @@ def test_a_part_that_several_checkpoints_list_is_published_once():
     output = Output()
     publish_staged_parts(states, lambda _place, _number: output)
     assert output.published == [[PART]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "seconds", "expected"),
+    [(SystemKind.FILE, 5.0, True), (SystemKind.FILE, 0.0, False), (SystemKind.DELTA, 5.0, False)],
+)
+def test_a_commit_is_wanted_that_lists_joined_parts_no_more(kind, seconds, expected):
+    output = Output(seconds)
+    tasks = [Task("a")]
+    found = committer(kind, tasks, output)
+    for last, published, wanted in ((False, not seconds, False), (True, True, expected), (True, True, False)):
+        found.commit(0, last=last)
+        assert (bool(output.published), found.lists_published) == (published, wanted)
+    assert tasks[0].parts == []
