@@ -87,7 +87,7 @@ class WarningCode(StrEnum):
     """The stable codes of warnings about an accepted spec."""
 
     STATE_GROWS = "StateGrows"
-    TEXT_COMPARED = "TextCompared"
+    COMPARED_AS_NULL = "ComparedAsNull"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

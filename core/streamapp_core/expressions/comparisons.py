@@ -7,7 +7,7 @@ from functools import partial, reduce
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.text_comparisons import remarks_on
+from streamapp_core.expressions.text_comparisons import remarks_on, remarks_on_list
 from streamapp_core.expressions.type_rules import FRACTIONAL, NUMERIC, common_type, comparison_type
 from streamapp_core.expressions.typed_sql import NULL, Remark, Value, bound, text
 from streamapp_core.schema import BOOLEAN, STRING, TypeKind
@@ -27,7 +27,7 @@ def comparison(operator: str, left: Value, right: Value) -> Value:
     truth = _of_truth_and_number(operator, left, right)
     if truth is not None:
         return truth
-    remarks = remarks_on(left, right)
+    remarks = remarks_on(operator, left, right)
     left, right = _comparable(left, right)
     if operator == "<=>":
         return Value(BOOLEAN, f"({left.sql} IS NOT DISTINCT FROM {right.sql})", remarks=remarks)
@@ -68,7 +68,7 @@ def membership(value: Value, choices: Sequence[Value]) -> Value:
     members = alike([value, *choices], texts=True)
     _check_comparable(members[0])
     listed = ", ".join(member.sql for member in members[1:])
-    return Value(BOOLEAN, f"({members[0].sql} IN ({listed}))")
+    return Value(BOOLEAN, f"({members[0].sql} IN ({listed}))", remarks=remarks_on_list(choices))
 
 
 def like(value: Value, pattern: Value, escape: Value | None = None) -> Value:

@@ -1,6 +1,7 @@
-"""Remarks on comparisons of texts with numbers, dates and timestamps: where a text is none, nothing ever passes."""
+"""Remarks on comparisons with null, and of texts with numbers, dates and timestamps, which let nothing pass."""
 
 import re
+from collections.abc import Sequence
 
 from streamapp_core.expressions.type_rules import NUMERIC
 from streamapp_core.expressions.typed_sql import Remark, Value
@@ -15,8 +16,25 @@ _MOMENTS = {
 }
 
 
-def remarks_on(left: Value, right: Value) -> tuple[Remark, ...]:
+_NULL = Remark(
+    message="a comparison with null is always null, which is not true",
+    repair="write `is null`, `is not null`, or `<=>` where both sides may be null",
+)
+_NULL_IN_LIST = Remark(
+    message="null in a list of `in` equals nothing, and no row passes a `not in` of such a list",
+    repair="leave it out, and add `or ... is null` where rows without a value are meant",
+)
+
+
+def remarks_on_list(choices: Sequence[Value]) -> tuple[Remark, ...]:
+    """Return what a person should know of the list of an `in`."""
+    return (_NULL_IN_LIST,) if any(choice.type is None for choice in choices) else ()
+
+
+def remarks_on(operator: str, left: Value, right: Value) -> tuple[Remark, ...]:
     """Return what a person should know of a comparison of two values: that a text is taken for what it may not be."""
+    if operator != "<=>" and (left.type is None or right.type is None):
+        return (_NULL,)
     for one, other in ((left, right), (right, left)):
         if one.kind is TypeKind.STRING:
             remark = _of_literal(one.literal, other) if isinstance(one.literal, str) else _of_text(one, other)

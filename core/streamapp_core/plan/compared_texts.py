@@ -27,5 +27,5 @@ def find_compared_texts(graph: Graph, rows: RowFlow) -> Iterator[PlanWarning]:
             path = operator.path(*_PLACES.get(operator.kind, (operator.kind,)))
             for remark in noted.remarks:
                 yield PlanWarning(
-                    path=path, code=WarningCode.TEXT_COMPARED, message=remark.message, repair=remark.repair
+                    path=path, code=WarningCode.COMPARED_AS_NULL, message=remark.message, repair=remark.repair
                 )

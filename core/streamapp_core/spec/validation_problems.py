@@ -71,7 +71,13 @@ def _message(path: tuple[PathPart, ...], error: ErrorDetails, root: type[BaseMod
         case "extra_forbidden":
             known = fields_at(path[:-1], root)
             close = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"; did you mean `{close[0]}`?" if close else f"; known here: {', '.join(known)}" if known else ""
+            holders = [field for field in known if name in fields_at((*path[:-1], field), root)]
+            if holders:
+                hint = f": it is one of `{holders[0]}`"
+            elif close:
+                hint = f"; did you mean `{close[0]}`?"
+            else:
+                hint = f"; known here: {', '.join(known)}" if known else ""
             return f"`{shown(name)}` is no field here{hint}"
         case "value_error":
             return error["msg"].removeprefix("Value error, ")

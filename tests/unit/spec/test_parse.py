@@ -144,6 +144,11 @@ def test_columns_that_are_written_as_objects_are_told_as_the_text_they_should_be
     assert (problem.path, problem.message) == ("spec.streams.s1.schema", f'a text is expected: write "{text}"')
 
 
+def test_a_field_that_belongs_into_another_one_is_told_where():
+    (problem,) = parsed(lambda spec: spec["streams"]["s1"].update(idleTimeout="5s")).problems
+    assert problem.message == "`idleTimeout` is no field here: it is one of `eventTime`"
+
+
 def test_one_name_where_a_list_is_needed_is_told_as_the_list_it_should_be():
     window = {"tumbling": "1h", "by": "k", "select": "count(*) as n"}
     operators = [{"name": "w", "from": "s1", "window": window}]
