@@ -1,6 +1,7 @@
 """The Nexmark queries from topic to topic, killed again and again: they find what the oracle finds in the events.
 
-`make test` takes two of them; `make soak` sets STREAMAPP_NEXMARK_SEEDS and runs all, each with so many seeds.
+`make test` takes two of them; `make soak` sets STREAMAPP_NEXMARK_SEEDS and runs all, each with so many seeds. Only q10
+is not among them, whose results lie in folders.
 """
 
 import os
@@ -15,7 +16,8 @@ from examples.nexmark.generate import make, write_files, write_topic
 from support import crashes
 
 SEEDS = int(os.environ.get("STREAMAPP_NEXMARK_SEEDS", "0"))
-RUNS = [(query, seed) for seed in range(1, SEEDS + 1) for query in QUERIES] or [("q08", 1), ("q17", 2)]
+OF_TOPICS = [query for query in QUERIES if query != "q10"]
+RUNS = [(query, seed) for seed in range(1, SEEDS + 1) for query in OF_TOPICS] or [("q08", 1), ("q17", 2)]
 EVENTS, RATE, DISORDER = 20_000, 500, 4000
 LONGEST = (1.0, 2.5, 4.0)
 """Seconds until a kill, at most. In the first second no run comes to its end: programs take as long to be loaded."""
