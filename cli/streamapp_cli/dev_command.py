@@ -25,9 +25,12 @@ from streamapp_cli.run_printer import RunPrinter, TextPrinter
 from streamapp_cli.signals import interrupts
 from streamapp_core.naming import local_run_path
 from streamapp_core.plan.plan import Plan
+from streamapp_core.spec.parse import ParsedApp
+from streamapp_runtime.driver.read_lag import PartitionLag, read_lag
 from streamapp_runtime.driver.run_app import Drain, MakeHost
 from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.errors import FAILURES, Drained, PlanRefused
+from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.stream_sample import sample_stream
 from streamapp_runtime.threads import in_thread
 from streamapp_systems.http_server import HttpServer
@@ -193,7 +196,7 @@ def develop_file(file: Path, *, fresh: bool, page: int | None, sample: str | Non
     both: RunPrinter = printer
     with ExitStack() as served:
         if page is not None:
-            shown = DevPage(name, rows)
+            shown = DevPage(name, rows, partial(_lag, file.parent))
             both = PagePrinter(printer, shown)
             shows.append(partial(shown.show_plan, sampled=sampled is not None))
             served.enter_context(_served(shown, page, printer))
@@ -224,6 +227,10 @@ def _sample(folder: Path, plan: Plan, stream: str) -> list[dict[str, object]]:
     return [
         record_document(record) for record in sample_stream(plan, stream, local_systems(folder), rows=_SAMPLED_ROWS)
     ]
+
+
+def _lag(folder: Path, plan: Plan) -> list[PartitionLag]:
+    return read_lag(ParsedApp(app=plan.app, problems=(), broken=frozenset()), local_context(folder))
 
 
 def develop(session: DevSession, saves: Saves) -> None:

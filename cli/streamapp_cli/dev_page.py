@@ -5,6 +5,7 @@ It loads nothing from elsewhere, and answers this machine alone.
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
@@ -20,12 +21,16 @@ from streamapp_core.plan.render import problem_document, type_text
 from streamapp_core.problems import PlanWarning, Problem
 from streamapp_core.replay.sampled_app import shown_streams
 from streamapp_runtime.driver.fresh_start import FreshStart
+from streamapp_runtime.driver.read_lag import PartitionLag
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.errors import FAILURES
 from streamapp_systems.http_server import HttpServer, Request, Response
 
 SampleRows = Callable[[Plan, str], Sequence[dict[str, object]]]
 """Samples the newest records of a stream of a plan, as documents."""
+
+ReadLag = Callable[[Plan], Sequence[PartitionLag]]
+"""Reads how far the run of a plan is behind the ends of its streams."""
 
 _HOSTS = ("127.0.0.1", "localhost")
 """Names of this machine. A page of somebody else's whose name resolves to it would have its own."""
@@ -35,10 +40,11 @@ _JSON, _HTML = "application/json", "text/html; charset=utf-8"
 class DevPage:
     """The state that the page shows. Any thread may change it, and any thread of the server asks for it."""
 
-    def __init__(self, app: str, sample: SampleRows) -> None:
-        """Take the app's name, and what reads the rows of its streams."""
+    def __init__(self, app: str, sample: SampleRows, lag: ReadLag) -> None:
+        """Take the app's name, what reads the rows of its streams, and what reads how far it is behind their ends."""
         self._lock = threading.Lock()
         self._sample = sample
+        self._lag = lag
         self._plan: Plan | None = None
         self._of: Plan | None = None
         self._summary: Summary | None = None
@@ -83,6 +89,8 @@ class DevPage:
             return _json(200, self._state())
         if asked.path == "/rows":
             return self._rows(parse_qs(asked.query).get("stream", [""])[0])
+        if asked.path == "/lag":
+            return self._behind()
         return Response(404, b"there is no such page")
 
     def _state(self) -> dict[str, Any]:
@@ -91,6 +99,20 @@ class DevPage:
         if summary is not None and sampled is not None:
             summary = of_operators(summary, sampled)
         return shown | {"run": None if summary is None else run_document(summary)}
+
+    def _behind(self) -> Response:
+        """Answer by how many offsets the run is behind; nothing of a sample, whose streams end where it began."""
+        with self._lock:
+            plan = self._plan if self._of is None else None
+        if plan is None:
+            return _json(200, {})
+        behind: Counter[str] = Counter()
+        try:
+            for lag in self._lag(plan):
+                behind[lag.stream] += lag.behind
+        except FAILURES as failure:
+            return _json(404, {"message": str(failure)})
+        return _json(200, behind)
 
     def _rows(self, stream: str) -> Response:
         with self._lock:

@@ -8,7 +8,6 @@ import subprocess
 import msgspec
 import pytest
 
-from streamapp_cli.dev_page import DevPage
 from support.dev_pages import PLAN, SUMMARY, dev_page
 from support.plan_documents import accepted, document
 
@@ -43,7 +42,14 @@ def test_a_browser_draws_the_plan_with_what_runs_in_it(tmp_path):
     assert "<title>app</title>" in found
     assert found.count("<rect") == 4
     assert found.count("<path") == 3
-    for text in ("1,234 read", "held back by partition 2", "17 written", "waits for in", "in: 3 rows not used"):
+    for text in (
+        "1,234 read",
+        "2,345 offsets behind",
+        "held back by partition 2",
+        "17 written",
+        "waits for in",
+        "in: 3 rows not used",
+    ):
         assert text in found
     assert "&lt;/script&gt;&lt;b&gt;no JSON&lt;/b&gt;" in found
 
@@ -58,7 +64,7 @@ def test_a_browser_shows_the_rows_of_a_stream_that_its_address_names(tmp_path):
 
 def test_a_browser_shows_the_rows_of_an_operator_of_a_sample(tmp_path):
     rows = [{"partition": 0, "offset": 0, "row": {"k": "a", "v": 6}}]
-    page = DevPage("app", lambda _, stream: rows if stream == "large--rows" else [])
+    page = dev_page(lambda _, stream: rows if stream == "large--rows" else [])
     page.show_plan(PLAN, PLAN, sampled=True)
     page.show_progress(msgspec.structs.replace(SUMMARY, written={"large--rows": 18}))
     found = shown(page, tmp_path, "#large")

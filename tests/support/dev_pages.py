@@ -1,6 +1,7 @@
 """Pages of `streamapp dev` without a run: a plan, and the progress that a test says."""
 
 from streamapp_cli.dev_page import DevPage
+from streamapp_runtime.driver.read_lag import PartitionLag
 from streamapp_runtime.driver.run_record import StreamSummary, Summary
 from streamapp_runtime.processor.processor_report import WatermarkHolderReport
 from support.plan_documents import accepted, document
@@ -25,7 +26,11 @@ SUMMARY = Summary(
     held_back_by={"large": "in"},
 )
 ROWS = {"in": [{"partition": 0, "offset": 7, "row": {"k": "<b>bold</b>", "v": 6}}]}
+LAGS = [
+    PartitionLag(stream="in", partition=0, start=0, position=1_000, end=3_000),
+    PartitionLag(stream="in", partition=1, start=655, position=None, end=1_000),
+]
 
 
-def dev_page():
-    return DevPage("app", lambda _, stream: ROWS[stream])
+def dev_page(sample=lambda _, stream: ROWS[stream], lag=lambda _: LAGS):
+    return DevPage("app", sample, lag)

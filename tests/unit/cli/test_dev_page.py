@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
-from streamapp_cli.dev_page import DevPage, PagePrinter
+from streamapp_cli.dev_page import PagePrinter
 from streamapp_runtime.errors import RuntimeFailure
 from support.dev_pages import PLAN, ROWS, SUMMARY, dev_page
 from support.plan_documents import accepted, document, planned
@@ -87,7 +87,7 @@ def test_rows_of_a_stream_are_sampled():
 
 
 def test_rows_of_an_operator_are_those_of_its_stream_in_a_sample():
-    page = DevPage("app", lambda plan, stream: [{"row": {"of": [plan.run_id, stream]}}])
+    page = dev_page(lambda plan, stream: [{"row": {"of": [plan.run_id, stream]}}])
     operators = [{"name": "o", "from": "in", "sendTo": "out"}]
     run = accepted(document(operators, streams={"in": "k int", "out": {}}, runId="s"))
     page.show_plan(PLAN, run, sampled=True)
@@ -107,11 +107,36 @@ def test_a_stream_that_can_not_be_read_is_told():
     def sample(_, stream):
         raise RuntimeFailure(f"app has no stream {stream}")
 
-    page = DevPage("app", sample)
+    page = dev_page(sample)
     page.show_plan(PLAN, PLAN)
     with pytest.raises(urllib.error.HTTPError, match="404") as told:
         ask(page, "/rows?stream=other")
     assert json.loads(told.value.read()) == {"message": "app has no stream other"}
+    told.value.close()
+
+
+def test_it_tells_how_far_a_run_is_behind_the_ends_of_its_streams():
+    page = dev_page()
+    assert json.loads(ask(page, "/lag")) == {}
+    page.show_plan(PLAN, PLAN)
+    assert json.loads(ask(page, "/lag")) == {"in": 2_345}
+
+
+def test_a_sample_is_behind_nothing():
+    page = dev_page()
+    page.show_plan(PLAN, PLAN, sampled=True)
+    assert json.loads(ask(page, "/lag")) == {}
+
+
+def test_a_lag_that_is_not_known_is_told():
+    def lag(_):
+        raise RuntimeFailure("there is no run")
+
+    page = dev_page(lag=lag)
+    page.show_plan(PLAN, PLAN)
+    with pytest.raises(urllib.error.HTTPError, match="404") as told:
+        ask(page, "/lag")
+    assert json.loads(told.value.read()) == {"message": "there is no run"}
     told.value.close()
 
 
