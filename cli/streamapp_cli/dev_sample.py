@@ -14,7 +14,8 @@ from streamapp_cli.plan_text import plan_text
 from streamapp_cli.run_printer import TextPrinter
 from streamapp_core.naming import local_run_path
 from streamapp_core.plan.plan import Plan, PlanResult, StreamRole
-from streamapp_core.replay.sampled_app import build_sample, shown_streams, without_times
+from streamapp_core.replay.replay_app import without_times
+from streamapp_core.replay.sampled_app import build_sample, shown_streams
 from streamapp_core.spec.base import format_duration, parse_duration
 from streamapp_core.spec.yaml_document import read_document
 from streamapp_runtime.driver.run_record import Summary

@@ -47,7 +47,7 @@ def build_replay(document: Mapping[str, Any], plan: Plan, replay: Replay) -> dic
         ReplayRefusedError: a stream has no such position or no end, or outputs belong to the app that runs.
     """
     _check(plan, replay)
-    built = _copy(document)
+    built = copy_document(document)
     built.pop("status", None)
     built["metadata"] = _metadata(document["metadata"], plan, replay.run_id)
     spec = built["spec"]
@@ -71,24 +71,31 @@ def without_refused_times(document: Mapping[str, Any], problems: Iterable[Proble
     Raises:
         ReplayRefusedError: none would begin at the time.
     """
-    changed = _copy(document)
-    streams = changed["spec"]["streams"]
-    timed = [name for name, stream in streams.items() if TIME in stream]
-    paths = {problem.path for problem in problems}
-    refused = [name for name in timed if f"spec.streams.{name}.{TIME}" in paths]
-    if timed and len(refused) == len(timed):
+    changed = without_times(document, problems)
+    timed, left = (
+        [name for name, stream in found["spec"]["streams"].items() if TIME in stream] for found in (document, changed)
+    )
+    if timed and not left:
         raise ReplayRefusedError(
-            f"no input can begin at a time: {', '.join(refused)} must be read from the beginning. Leave the time out"
+            f"no input can begin at a time: {', '.join(timed)} must be read from the beginning. Leave the time out"
         )
-    for name in refused:
-        del streams[name][TIME]
     return changed
 
 
-def _copy(document: Mapping[str, Any]) -> dict[str, Any]:
+def without_times(document: Mapping[str, Any], problems: Iterable[Problem]) -> dict[str, Any]:
+    """Return a document without the times of streams that its plan has refused: these are read as a whole."""
+    changed = copy_document(document)
+    paths = {problem.path for problem in problems}
+    for name, stream in changed["spec"]["streams"].items():
+        if f"spec.streams.{name}.{TIME}" in paths:
+            stream.pop(TIME, None)
+    return changed
+
+
+def copy_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy in which nothing stands at two places, as what a YAML alias repeats does."""
-    copied: dict[str, Any] = json.loads(json.dumps(document))
-    return copied
+    made: dict[str, Any] = json.loads(json.dumps(document))
+    return made
 
 
 def _check(plan: Plan, replay: Replay) -> None:

@@ -1,7 +1,6 @@
 """The app of a sample: the same graph over a part of what its streams hold, which writes to an embedded log alone."""
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from streamapp_core.app_tests.operator_rows import add_operator_rows, output_stream
@@ -9,8 +8,7 @@ from streamapp_core.app_tests.tested_app import KEPT_OF_STREAMS
 from streamapp_core.app_tests.tested_outputs import output_names
 from streamapp_core.naming import local_run_path
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
-from streamapp_core.problems import Problem
-from streamapp_core.replay.replay_app import POSITIONS, TIME
+from streamapp_core.replay.replay_app import POSITIONS, TIME, copy_document
 from streamapp_core.spec.streams import StreamChanges
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.time_formats import format_milliseconds
@@ -34,7 +32,7 @@ def build_sample(document: Mapping[str, Any], plan: Plan, start: int | None) -> 
     must be read from its beginning: see `without_times`. State, outputs and the rows of each operator go to an
     embedded log in the folder of the sample's state, where journals of folders and tables are, too.
     """
-    sampled: dict[str, Any] = json.loads(json.dumps(document))  # what a YAML alias repeats stands at two places
+    sampled = copy_document(document)
     sampled.pop("status", None)
     name = sample_name(plan.app.metadata.name)
     sampled["metadata"] = {"name": name}
@@ -63,16 +61,6 @@ def build_sample(document: Mapping[str, Any], plan: Plan, start: int | None) -> 
 def shown_streams(plan: Plan) -> dict[str, str]:
     """Return the streams of an app's sample with rows of its outputs and operators, by the names of these."""
     return {name: output_stream(name, plan) for name in output_names(plan)}
-
-
-def without_times(document: Mapping[str, Any], problems: Iterable[Problem]) -> dict[str, Any]:
-    """Return the document of a sample without the times that its plan has refused: their streams are read whole."""
-    changed: dict[str, Any] = json.loads(json.dumps(document))
-    paths = {problem.path for problem in problems}
-    for name, stream in changed["spec"]["streams"].items():
-        if f"spec.streams.{name}.{TIME}" in paths:
-            del stream[TIME]
-    return changed
 
 
 def _free_name(plan: Plan) -> str:

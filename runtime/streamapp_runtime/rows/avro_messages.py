@@ -1,15 +1,15 @@
 """Rows as Avro: each message has a record, alone or behind the id of its schema (Confluent's wire format)."""
 
+from functools import partial
 from typing import Protocol
 
 from streamapp_core.avro.avro_columns import find_mismatches
 from streamapp_core.avro.avro_schema import AvroSchemaError, AvroType, parse_avro_schema
 from streamapp_core.schema import Schema
-from streamapp_runtime.rows.native_first import NativeFirstReader, ValueReader
+from streamapp_runtime.rows.native_first import ValueReader, native_first
 from streamapp_runtime.rows.schema_messages import SchemaDecoder
 from streamapp_systems.avro.avro_decoding import AvroRowReader
 from streamapp_systems.native.avro_programs import NativeAvroDecoder
-from streamapp_systems.native.decoded_messages import NativeDecodingError
 from streamapp_systems.schema_header import HEADER, MAGIC
 
 
@@ -52,8 +52,4 @@ class AvroDecoder(SchemaDecoder):
 
 
 def _avro_reader(writer: AvroType, schema: Schema) -> ValueReader:
-    reader = AvroRowReader(writer, schema)
-    try:
-        return NativeFirstReader(NativeAvroDecoder(writer, schema), reader)
-    except NativeDecodingError:
-        return reader
+    return native_first(partial(NativeAvroDecoder, writer, schema), AvroRowReader(writer, schema))

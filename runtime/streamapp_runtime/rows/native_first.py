@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamapp_runtime.rows.message_rows import MessageRows, column_of_bytes, offset_column, select_messages
-from streamapp_systems.native.decoded_messages import MessageKind, NativeRows
+from streamapp_systems.native.decoded_messages import MessageKind, NativeDecodingError, NativeRows
 from streamapp_systems.protocols import Messages
 
 Mask = npt.NDArray[np.bool_]
@@ -56,6 +56,14 @@ class NativeFirstReader:
         kept[unsure] = readable
         reasons = {int(unsure[number]): reason for number, reason in why.items()}
         return _joined(found.rows, rows, np.concatenate((sure, unsure[readable]))), kept, reasons
+
+
+def native_first(native: Callable[[], NativeDecoder], reader: ValueReader) -> ValueReader:
+    """Return what has the decoder in C, where that can be made, read before another reader."""
+    try:
+        return NativeFirstReader(native(), reader)
+    except NativeDecodingError:
+        return reader
 
 
 def complete_rows(found: NativeRows, messages: Messages, judge: Callable[[Messages], MessageRows]) -> MessageRows:

@@ -1,5 +1,6 @@
 """Protobuf: messages alone, or behind the id of their schema and their place there (Confluent's wire format)."""
 
+from functools import partial
 from typing import Protocol
 
 from google.protobuf.descriptor import Descriptor, FileDescriptor
@@ -7,9 +8,8 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 from streamapp_core.protobuf.proto_columns import find_mismatches
 from streamapp_core.protobuf.proto_files import ProtoError, message_at, registered_message
 from streamapp_core.schema import Schema
-from streamapp_runtime.rows.native_first import NativeFirstReader, ValueReader
+from streamapp_runtime.rows.native_first import ValueReader, native_first
 from streamapp_runtime.rows.schema_messages import SchemaDecoder
-from streamapp_systems.native.decoded_messages import NativeDecodingError
 from streamapp_systems.native.proto_programs import NativeProtoDecoder
 from streamapp_systems.protobuf.message_indexes import message_header, schema_place
 from streamapp_systems.protobuf.proto_decoding import ProtoRowReader
@@ -64,8 +64,4 @@ class ProtobufDecoder(SchemaDecoder):
 
 
 def _proto_reader(message: Descriptor, schema: Schema) -> ValueReader:
-    reader = ProtoRowReader(message, schema)
-    try:
-        return NativeFirstReader(NativeProtoDecoder(message, schema), reader)
-    except NativeDecodingError:
-        return reader
+    return native_first(partial(NativeProtoDecoder, message, schema), ProtoRowReader(message, schema))

@@ -99,11 +99,8 @@ int64_t streamapp_decode_avro(const struct avro_program *program, const struct m
                               struct ArrowArray *into)
 {
     struct avro_decoder decoder = {.rows.read = read_message, .program = program};
-    int64_t rows = ERROR_MEMORY;
-    decoder.rows.columns = columns_make(program->shapes, program->shape_count, messages->count);
-    if (decoder.rows.columns)
-        rows = messages_decode(messages, &decoder.rows, status, into);
-    columns_free(decoder.rows.columns);
+    int64_t rows =
+        messages_decode_shaped(messages, &decoder.rows, program->shapes, program->shape_count, status, into);
     free(decoder.slots.slots);
     return rows;
 }

@@ -5,6 +5,7 @@
 
 #include "avro_decoding.h"
 #include "map_keys.h"
+#include "varints.h"
 
 struct avro_decoder {
     struct row_reader rows; /* the first member, by which one is known for the other */
@@ -21,22 +22,12 @@ static inline const uint8_t *avro_no_memory(struct avro_decoder *decoder)
     return NULL;
 }
 
-/* Step over a whole number: seven bits a byte, the lowest first, the sign in the lowest of all. */
+/* Step over a whole number: a varint whose lowest bit is the sign. */
 static inline const uint8_t *avro_read_number(const uint8_t *at, const uint8_t *end, int64_t *value)
 {
-    uint64_t bits = 0;
-    uint8_t byte;
-    for (unsigned shift = 0;; shift += 7) {
-        if (at == end)
-            return NULL;
-        byte = *at++;
-        if (shift == 63 && byte > 1)
-            return NULL;
-        bits |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            break;
-    }
-    *value = (int64_t)(bits >> 1 ^ (0 - (bits & 1)));
+    uint64_t bits;
+    if ((at = read_varint(at, end, &bits)))
+        *value = (int64_t)(bits >> 1 ^ (0 - (bits & 1)));
     return at;
 }
 

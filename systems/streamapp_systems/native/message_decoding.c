@@ -102,7 +102,15 @@ bool reader_append_bytes(struct row_reader *reader, struct column *column, const
     return true;
 }
 
-struct column *columns_make(const struct column_shape *shapes, int64_t count, int64_t rows)
+static void columns_free(struct column *columns)
+{
+    if (columns)
+        column_free(&columns[0]);
+    free(columns);
+}
+
+/* Make columns with room for rows, the first of which holds all others; NULL where there is no memory. */
+static struct column *columns_make(const struct column_shape *shapes, int64_t count, int64_t rows)
 {
     struct column *columns = calloc((size_t)count, sizeof *columns);
     for (int64_t i = 0; columns && i < count; i++) {
@@ -119,9 +127,14 @@ struct column *columns_make(const struct column_shape *shapes, int64_t count, in
     return columns;
 }
 
-void columns_free(struct column *columns)
+int64_t messages_decode_shaped(const struct messages *messages, struct row_reader *reader,
+                               const struct column_shape *shapes, int64_t shape_count, uint8_t *status,
+                               struct ArrowArray *into)
 {
-    if (columns)
-        column_free(&columns[0]);
-    free(columns);
+    int64_t rows = ERROR_MEMORY;
+    reader->columns = columns_make(shapes, shape_count, messages->count);
+    if (reader->columns)
+        rows = messages_decode(messages, reader, status, into);
+    columns_free(reader->columns);
+    return rows;
 }

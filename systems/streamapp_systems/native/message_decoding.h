@@ -47,10 +47,10 @@ struct column_shape {
     int32_t layout, width, first_child, child_count;
 };
 
-/* Make columns with room for rows, the first of which holds all others; NULL where there is no memory. */
-struct column *columns_make(const struct column_shape *shapes, int64_t count, int64_t rows);
-
-/* Free what `columns_make` has made; NULL is fine. */
-void columns_free(struct column *columns);
+/* See `messages_decode`; the reader's columns are made as these shapes say, the first of which holds all others, and freed
+   in the end. */
+int64_t messages_decode_shaped(const struct messages *messages, struct row_reader *reader,
+                               const struct column_shape *shapes, int64_t shape_count, uint8_t *status,
+                               struct ArrowArray *into);
 
 #endif

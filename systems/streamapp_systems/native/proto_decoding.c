@@ -198,11 +198,8 @@ int64_t streamapp_decode_proto(const struct proto_program *program, const struct
                                struct ArrowArray *into)
 {
     struct proto_decoder decoder = {.rows.read = read_row, .program = program};
-    int64_t rows = ERROR_MEMORY;
-    decoder.rows.columns = columns_make(program->shapes, program->shape_count, messages->count);
-    if (decoder.rows.columns)
-        rows = messages_decode(messages, &decoder.rows, status, into);
-    columns_free(decoder.rows.columns);
+    int64_t rows =
+        messages_decode_shaped(messages, &decoder.rows, program->shapes, program->shape_count, status, into);
     free(decoder.slots.slots);
     return rows;
 }

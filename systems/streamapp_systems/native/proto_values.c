@@ -129,7 +129,7 @@ bool proto_read_timestamp(const uint8_t *at, const uint8_t *end, int64_t *micros
         if (!at || number > 2 || wire != WIRE_NUMBER || seen & 1u << number)
             return false;
         seen |= 1u << number;
-        if (!(at = proto_read_varint(at, end, &raw)))
+        if (!(at = read_varint(at, end, &raw)))
             return false;
         parts[number - 1] = (int64_t)raw;
     }

@@ -4,6 +4,7 @@
 
 #include "map_keys.h"
 #include "proto_decoding.h"
+#include "varints.h"
 
 struct proto_decoder {
     struct row_reader rows; /* the first member, by which one is known for the other */
@@ -20,29 +21,6 @@ bool proto_append_text(struct proto_decoder *decoder, const struct proto_step *s
 /* Read all of a message of seconds and nanoseconds as microseconds. */
 bool proto_read_timestamp(const uint8_t *at, const uint8_t *end, int64_t *micros);
 
-/* Step over a number of seven bits a byte, the lowest first. */
-static inline const uint8_t *proto_read_varint(const uint8_t *at, const uint8_t *end, uint64_t *value)
-{
-    uint64_t bits = 0;
-    uint8_t byte;
-    if (at < end && *at < 0x80) {
-        *value = *at;
-        return at + 1;
-    }
-    for (unsigned shift = 0;; shift += 7) {
-        if (at == end)
-            return NULL;
-        byte = *at++;
-        if (shift == 63 && byte > 1)
-            return NULL;
-        bits |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            break;
-    }
-    *value = bits;
-    return at;
-}
-
 /* Step over what stands before a field: its number and how it stands on the wire. */
 static inline const uint8_t *proto_read_tag(const uint8_t *at, const uint8_t *end, int32_t *number, enum wire *wire)
 {
@@ -52,7 +30,7 @@ static inline const uint8_t *proto_read_tag(const uint8_t *at, const uint8_t *en
         *wire = (enum wire)(*at & 7);
         return *at < 8 ? NULL : at + 1;
     }
-    at = proto_read_varint(at, end, &tag);
+    at = read_varint(at, end, &tag);
     if (!at || tag > UINT32_MAX || tag < 8 || at[-1] == 0)
         return NULL;
     *number = (int32_t)(tag >> 3);
@@ -67,9 +45,9 @@ static inline const uint8_t *proto_read_raw(enum wire wire, const uint8_t *at, c
     uint32_t narrow;
     switch (wire) {
     case WIRE_NUMBER:
-        return proto_read_varint(at, end, raw);
+        return read_varint(at, end, raw);
     case WIRE_BYTES:
-        at = proto_read_varint(at, end, raw);
+        at = read_varint(at, end, raw);
         return at && at - begin > 1 && at[-1] == 0 ? NULL : at; /* longer than it has to be */
     case WIRE_64:
         if (end - at < 8)

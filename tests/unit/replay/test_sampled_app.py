@@ -4,7 +4,8 @@ import copy
 
 import pytest
 
-from streamapp_core.replay.sampled_app import build_sample, sample_name, shown_streams, without_times
+from streamapp_core.replay.replay_app import without_times
+from streamapp_core.replay.sampled_app import build_sample, sample_name, shown_streams
 from streamapp_core.spec.parse import parse_document
 from support.plan_documents import accepted, document, planned
 
